@@ -1,0 +1,164 @@
+"""The ports of an exchange: what it says to its two sides, and what they tell it.
+
+`foyer.net` implements `Side` and calls the receivers; the exchange does the reverse. A call
+only queues bytes: each touched connection is flushed once at the end of the loop's turn.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from foyer.protocol.events import Fields, RequestHead, ResponseHead
+
+
+class Failure(Enum):
+    """Why the upstream side ended without a whole response: a fixed set, fit for a log line."""
+
+    CONNECTION = "connection"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    PROTOCOL = "protocol"
+    RESET = "reset"
+    GOAWAY = "goaway"
+    TRUNCATED = "truncated"
+    TOO_LARGE = "too_large"
+
+
+class BrowserSide(Protocol):
+    """The browser's half: an exchange's place on the connection its request came by."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes of content accepted and not yet taken by the transport or the peer's window."""
+
+    def send_informational(self, status: int) -> None:
+        """Send a 1xx head (only ever 100) before the final one."""
+
+    def send_head(self, head: ResponseHead) -> None:
+        """Queue the final head; `head.ended` says that no content follows."""
+
+    def send(self, data: bytes) -> None:
+        """Queue content. Above `HIGH_WATER` queued the exchange should stop sending until `browser_drained`."""
+
+    def finish(self) -> None:
+        """End the response cleanly, after what is queued."""
+
+    def abort(self, *, deliver_first: bool = False) -> None:
+        """End it so that it can never pass for whole: RST_STREAM INTERNAL_ERROR, or a close short of the end.
+
+        Queued bytes are dropped, or with `deliver_first` sent before the abort.
+        """
+
+    def pause(self) -> None:
+        """Stop reading the request's content."""
+
+    def resume(self) -> None:
+        """Go on reading the request's content."""
+
+
+class UpstreamSide(Protocol):
+    """The upstream's half: an exchange's place on a connection to the API server."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes of content accepted and not yet taken by the transport or the peer's window."""
+
+    def send_head(self, head: RequestHead) -> None:
+        """Queue the request's head; `head.ended` says that no content follows."""
+
+    def send(self, data: bytes) -> None:
+        """Queue request content."""
+
+    def finish(self) -> None:
+        """End the request's content."""
+
+    def cancel(self) -> None:
+        """Give the exchange up: RST_STREAM CANCEL, or close the connection (never pooled again)."""
+
+    def pause(self) -> None:
+        """Stop reading the response's content."""
+
+    def resume(self) -> None:
+        """Go on reading the response's content."""
+
+
+class BrowserReceiver(Protocol):
+    """What the browser's connection tells the exchange it began."""
+
+    def request_body(self, data: bytes) -> None:
+        """Request content arrived."""
+
+    def request_end(self) -> None:
+        """The request is whole (not called when its head said `ended`)."""
+
+    def browser_gone(self) -> None:
+        """The browser reset the stream or its connection ended. Nothing may be sent any more."""
+
+    def browser_drained(self) -> None:
+        """What was queued fell below `LOW_WATER`."""
+
+
+class UpstreamReceiver(Protocol):
+    """What the pool and the upstream's connection tell whoever asked for a side."""
+
+    def upstream_open(self, side: UpstreamSide) -> None:
+        """A place on a connection was found: the request's head may be sent."""
+
+    def response_head(self, head: ResponseHead) -> None:
+        """The final response head (1xx never pass)."""
+
+    def response_body(self, data: bytes) -> None:
+        """Response content arrived, as encoded by the API server."""
+
+    def response_end(self) -> None:
+        """The response is whole (not called when its head said `ended`)."""
+
+    def upstream_gone(self, failure: Failure) -> None:
+        """The response will never be whole. The side is already given up."""
+
+    def upstream_drained(self) -> None:
+        """What was queued fell below `LOW_WATER`."""
+
+
+class Application(Protocol):
+    """What a listener serves: it begins an exchange for each request head."""
+
+    def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
+        """Called once a request, in the order they came. May answer at once through `side`."""
+
+
+HIGH_WATER = 64 * 1024
+"""Queued bytes above which a sender pauses its source. One read upstream (128 KiB at most) still fits in 256 KiB."""
+
+LOW_WATER = 16 * 1024
+"""Queued bytes below which it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole response that foyer gives by itself. `fields` has no content-length: it is added."""
+
+    status: int
+    fields: Fields
+    content: bytes = b""
+
+
+class FetchFailed(Exception):
+    """A fetch got no whole answer within its bounds."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+class Fetch(Protocol):
+    """A whole request and answer by a coroutine: bounded, timed, verified TLS, no redirect followed, no proxy."""
+
+    async def __call__(
+        self, method: bytes, url: str, fields: Fields, content: bytes = b"", *, limit: int, timeout: float
+    ) -> Answer:
+        """The answer, decoded.
+
+        `limit` bounds its content in bytes (a longer Content-Length is dropped unread),
+        `timeout` the whole of it in seconds. Raises `FetchFailed`.
+        """

@@ -1,0 +1,1 @@
+"""Signing in at the OIDC issuer (spec 02)."""

@@ -1,0 +1,1 @@
+"""The only sockets, TLS, timers and watched files."""

@@ -1,0 +1,1 @@
+"""Server-rendered pages: templates and assets (spec 01, Pages)."""

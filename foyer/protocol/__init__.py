@@ -1,0 +1,1 @@
+"""HTTP without I/O: bytes to the same few events in both versions and both roles, and back."""

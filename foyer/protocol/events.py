@@ -1,0 +1,68 @@
+"""One vocabulary of HTTP events, for both versions and both roles.
+
+A codec turns received bytes into these, and a connection hands them on. Nothing in here
+knows a version, a socket or a clock. `stream` is the HTTP/2 stream identifier; on HTTP/1.1
+it counts the connection's exchanges from 1.
+"""
+
+from typing import TypeAlias
+
+Field: TypeAlias = tuple[bytes, bytes]
+"""A field line: name in lower case, value without surrounding whitespace (RFC 9110 section 5)."""
+
+Fields: TypeAlias = list[Field]
+
+
+class RequestHead:
+    """A request's method, target and fields (RFC 9110 section 9; RFC 9113 section 8.3.1).
+
+    `target` is the request target as received: origin-form on HTTP/2 (`:path`), any form on
+    HTTP/1.1. `authority` is `:authority` or `Host`, which foyer only ever sends, never
+    believes. `protocol` is an extended CONNECT's (RFC 8441). `ended` says that no content
+    follows.
+    """
+
+    __slots__ = ("authority", "ended", "fields", "method", "protocol", "target")
+
+    def __init__(
+        self,
+        method: bytes,
+        target: bytes,
+        fields: Fields,
+        *,
+        authority: bytes = b"",
+        ended: bool = True,
+        protocol: bytes = b"",
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.authority = authority
+        self.ended = ended
+        self.protocol = protocol
+
+    def all(self, name: bytes) -> list[bytes]:
+        """Every value of the field lines called `name` (lower case), in order."""
+        return [value for key, value in self.fields if key == name]
+
+    def __repr__(self) -> str:
+        # Fields carry cookies and tokens: a head shown in a log or a traceback hides them.
+        return f"RequestHead({self.method!r}, {len(self.fields)} fields)"
+
+
+class ResponseHead:
+    """A response's status code and fields (RFC 9110 section 15). `ended`: no content follows."""
+
+    __slots__ = ("ended", "fields", "status")
+
+    def __init__(self, status: int, fields: Fields, *, ended: bool = False) -> None:
+        self.status = status
+        self.fields = fields
+        self.ended = ended
+
+    def all(self, name: bytes) -> list[bytes]:
+        """Every value of the field lines called `name` (lower case), in order."""
+        return [value for key, value in self.fields if key == name]
+
+    def __repr__(self) -> str:
+        return f"ResponseHead({self.status}, {len(self.fields)} fields)"

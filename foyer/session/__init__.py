@@ -1,0 +1,1 @@
+"""Sealed sessions: keys, the cookie, CSRF, and which exchanges a session has open."""
