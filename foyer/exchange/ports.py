@@ -5,23 +5,10 @@ only queues bytes: each touched connection is flushed once at the end of the loo
 """
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
+from foyer.protocol.events import Failure as Failure
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
-
-
-class Failure(Enum):
-    """Why the upstream side ended without a whole response: a fixed set, fit for a log line."""
-
-    CONNECTION = "connection"
-    TLS = "tls"
-    TIMEOUT = "timeout"
-    PROTOCOL = "protocol"
-    RESET = "reset"
-    GOAWAY = "goaway"
-    TRUNCATED = "truncated"
-    TOO_LARGE = "too_large"
 
 
 class BrowserSide(Protocol):
@@ -96,6 +83,9 @@ class BrowserReceiver(Protocol):
 
     def browser_drained(self) -> None:
         """What was queued fell below `LOW_WATER`."""
+
+    def browser_sent(self) -> None:
+        """The response, to its end or to its abort, has been taken by the transport."""
 
 
 class UpstreamReceiver(Protocol):

@@ -5,7 +5,8 @@ knows a version, a socket or a clock. `stream` is the HTTP/2 stream identifier; 
 it counts the connection's exchanges from 1.
 """
 
-from typing import TypeAlias
+from enum import Enum
+from typing import Protocol, TypeAlias
 
 Field: TypeAlias = tuple[bytes, bytes]
 """A field line: name in lower case, value without surrounding whitespace (RFC 9110 section 5)."""
@@ -66,3 +67,46 @@ class ResponseHead:
 
     def __repr__(self) -> str:
         return f"ResponseHead({self.status}, {len(self.fields)} fields)"
+
+
+class Failure(Enum):
+    """Why an exchange's other half ended before it was whole: a fixed set, fit for a log line."""
+
+    CONNECTION = "connection"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    PROTOCOL = "protocol"
+    RESET = "reset"
+    GOAWAY = "goaway"
+    TRUNCATED = "truncated"
+    TOO_LARGE = "too_large"
+
+
+class Sink(Protocol):
+    """What a codec tells its connection, one call an event, in the order the peer sent them.
+
+    Calls come while `receive` runs, each after the codec's state has settled, so a sink may
+    send, reset or acknowledge at once. `Head` is the role's own: requests to a server, final
+    responses to a client.
+    """
+
+    def head(self, stream: int, head: RequestHead | ResponseHead) -> None:
+        """A head arrived; `head.ended` says that `end` will not follow."""
+
+    def content(self, stream: int, data: bytes, flow: int) -> None:
+        """Content arrived. `flow` counts against the peer's window until `acknowledge`d (RFC 9113 section 6.9)."""
+
+    def end(self, stream: int) -> None:
+        """The peer's message is whole; trailers never pass."""
+
+    def reset(self, stream: int, failure: Failure) -> None:
+        """The peer gave the stream up, or its message can no longer become whole."""
+
+    def window(self, stream: int) -> None:
+        """More may be sent on `stream`, or on any when it is 0."""
+
+    def ready(self) -> None:
+        """The peer's settings are known: streams may be opened."""
+
+    def going_away(self) -> None:
+        """The peer opens, or takes, no more streams; those it still answers go on (RFC 9113 section 6.8)."""

@@ -1,0 +1,175 @@
+"""A connection: a wire, the codec that ALPN chose, and the sides of the exchanges on it.
+
+What both roles share is how queued content leaves: at the end of a turn, side by side in quanta,
+while the transport has room and the peer's windows are open.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeVar
+
+from foyer.exchange.ports import LOW_WATER
+from foyer.net.side import Sending, Side
+from foyer.net.turn import Turn
+from foyer.net.wire import Wire
+from foyer.protocol.h1 import H1Client, H1Server
+from foyer.protocol.h2 import H2Client, H2Server
+
+QUANTUM = 64 * 1024
+"""Bytes one side may send before its siblings have their turn, and a write's size."""
+
+CLOSING_TIME = 10.0
+"""Seconds that what was written last has to leave, before a close becomes an abort."""
+
+S = TypeVar("S", bound=Side)
+
+
+class Connection:
+    """What both roles share: the sides' queues, the pauses, and the flush."""
+
+    __slots__ = ("_pumping", "_ready", "_touched", "codec", "slot", "turn", "wire")
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.wire: Wire
+        self.codec: H1Server | H1Client | H2Server | H2Client | None = None
+        self.slot = -1
+        self._ready: deque[Side] = deque()  # sides with something to send, each once
+        self._touched = False
+        self._pumping = False
+
+    # What a side asks for.
+
+    def touch(self) -> None:
+        """Flushes at the end of this turn."""
+        if not self._touched:
+            self._touched = True
+            self.turn.touch(self)
+
+    def enqueue(self, side: Side) -> None:
+        """`side` has something to send."""
+        if side not in self._ready:
+            self._ready.append(side)
+        self.touch()
+
+    def pause(self, side: Side) -> None:
+        """Stops the peer's content: HTTP/2 by not acknowledging it, HTTP/1.1 by not reading."""
+        if self.codec is not None and not self.codec.multiplexed:
+            self.wire.pause()
+
+    def resume(self, side: Side) -> None:
+        """Undoes `pause`."""
+        if self.codec is None:
+            return
+        if not self.codec.multiplexed:
+            self.wire.resume()
+        elif side.withheld:
+            flow, side.withheld = side.withheld, 0
+            self.codec.acknowledge(side.stream, flow)
+            self.touch()
+
+    def taken(self, side: Side, flow: int) -> None:
+        """Content was passed on: its bytes may be asked for again, unless the side is paused."""
+        assert self.codec is not None
+        if side.paused:
+            side.withheld += flow
+        else:
+            self.codec.acknowledge(side.stream, flow)
+            self.touch()
+
+    # How it leaves.
+
+    def flush(self) -> None:
+        """The end of a turn in which this connection was touched."""
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def drain(self) -> None:
+        """Offers the transport what is queued, now."""
+        if self.codec is None or self._pumping:
+            return
+        self._pumping = True
+        try:
+            self._pump(self.codec)
+        finally:
+            self._pumping = False
+
+    def _pump(self, codec: H1Server | H1Client | H2Server | H2Client) -> None:
+        framed = 0
+        while self._ready and not self.wire.congested:
+            side = self._ready.popleft()
+            framed += self._pump_side(codec, side)
+            if framed >= QUANTUM:
+                framed = 0
+                self.wire.write(codec.take())
+        data = codec.take()
+        if data:
+            self.wire.write(data)
+
+    def _pump_side(self, codec: H1Server | H1Client | H2Server | H2Client, side: Side) -> int:
+        """Frames up to a quantum of what `side` has queued; the bytes framed."""
+        if side.sending is Sending.OVER:
+            return 0
+        pieces = side.pieces
+        if len(pieces) > 1 and side.queued <= QUANTUM:
+            pieces[:] = [b"".join(pieces)]
+        room = min(codec.window(side.stream), QUANTUM) if pieces else 0
+        framed = 0
+        while pieces and framed < room:
+            piece = pieces[0]
+            if len(piece) > room - framed:
+                pieces[0], piece = piece[room - framed :], piece[: room - framed]
+            else:
+                del pieces[0]
+            framed += len(piece)
+            side.queued -= len(piece)
+            codec.send_data(side.stream, piece, not pieces and side.sending is Sending.ENDING)
+        if not pieces:
+            self._emptied(codec, side, framed)
+        elif framed >= QUANTUM:
+            self._ready.append(side)
+        if side.full and side.queued < LOW_WATER:
+            side.full = False
+            self.drained(side)
+        return framed
+
+    def _emptied(self, codec: H1Server | H1Client | H2Server | H2Client, side: Side, framed: int) -> None:
+        if side.sending is Sending.ENDING:
+            if not framed:
+                codec.send_data(side.stream, b"", True)
+            side.sending = Sending.OVER
+            self.sent(side)
+        elif side.sending is Sending.FRAMED:
+            side.sending = Sending.OVER
+            self.sent(side)
+        elif side.sending is Sending.CUTTING:
+            self.cut_short(side)
+
+    def drained(self, side: Side) -> None:
+        """Tells the exchange that there is room."""
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def sent(self, side: Side) -> None:
+        """Our message has been framed to its end."""
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def cut_short(self, side: Side) -> None:
+        """What was to be delivered before an abort has been framed."""
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def wake(self, sides: dict[int, S], stream: int) -> None:
+        """The peer's window opened, on one stream or (0) on all."""
+        if stream:
+            side = sides.get(stream)
+            if side is not None and side.pieces:
+                self.enqueue(side)
+            return
+        for side in sides.values():
+            if side.pieces:
+                self.enqueue(side)
+
+    # The wire's side.
+
+    def writable(self) -> None:
+        """The transport has room again."""
+        self.touch()

@@ -1,0 +1,98 @@
+"""A listener: it accepts connections, keeps count of them, and drains them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+
+from foyer.exchange.ports import Application
+from foyer.gate.wheel import Wheel
+from foyer.net.browser import BrowserConnection
+from foyer.net.turn import Turn
+from foyer.net.wire import TLSWire, Wire
+
+BACKLOG = 1024
+"""Connections the kernel holds for us: a page load of everybody at once after a restart."""
+
+
+def server_context(cert_file: str, key_file: str) -> ssl.SSLContext:
+    """TLS 1.2 or newer with ALPN `h2`, then `http/1.1` (spec 01, TLS).
+
+    Raises OSError or ssl.SSLError when the pair cannot be read or does not match.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # A renegotiation costs us a handshake for a few bytes of theirs; TLS 1.3 has none.
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    context.load_cert_chain(cert_file, key_file)
+    return context
+
+
+class Listener:
+    """Serves an `Application` on one address, over TLS or plain HTTP."""
+
+    def __init__(
+        self,
+        application: Application,
+        turn: Turn,
+        wheel: Wheel,
+        context: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
+        """`context` gives the TLS context for each new connection, so that certificates can change; None is plain."""
+        self._application = application
+        self._turn = turn
+        self._wheel = wheel
+        self._context = context
+        self._connections: set[BrowserConnection] = set()
+        self._server: asyncio.Server | None = None
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    async def open(self, host: str, port: int) -> None:
+        """Binds and accepts. An empty `host` is every address. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._accept, host or None, port, backlog=BACKLOG)
+
+    @property
+    def port(self) -> int:
+        """The port bound: the kernel's choice where 0 was asked for."""
+        assert self._server is not None
+        listening: tuple[socket.socket, ...] = tuple(self._server.sockets)
+        return int(listening[0].getsockname()[1])
+
+    @property
+    def connections(self) -> int:
+        """Connections open now."""
+        return len(self._connections)
+
+    def _accept(self) -> Wire:
+        connection = BrowserConnection(self._application, self._turn, self._wheel, self._left)
+        self._connections.add(connection)
+        self._empty.clear()
+        if self._context is None:
+            return connection.attach(Wire(connection))
+        return connection.attach(TLSWire(connection, self._context()))
+
+    def _left(self, connection: BrowserConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._empty.set()
+
+    def stop_accepting(self) -> None:
+        """Takes no new connection, and asks the open ones to end after what they carry."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._connections):
+            connection.go_away()
+
+    async def emptied(self) -> None:
+        """Returns when no connection is left."""
+        await self._empty.wait()
+
+    def abort(self) -> None:
+        """Ends every connection as it stands."""
+        for connection in list(self._connections):
+            connection.abort()

@@ -1,0 +1,143 @@
+"""A side: one exchange's place on one connection, in either role and either version.
+
+What it queues is its own until the transport and the peer's window take it, so that a reset can
+drop it (spec 03, Transport). The connection drains its sides in turn; the exchange above is told
+when there is room again.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from foyer.exchange.ports import HIGH_WATER
+from foyer.protocol.events import RequestHead, ResponseHead
+
+if TYPE_CHECKING:
+    from foyer.exchange.ports import BrowserReceiver, UpstreamReceiver
+    from foyer.net.browser import BrowserConnection
+    from foyer.net.connection import Connection
+    from foyer.net.upstream import UpstreamConnection
+
+
+class Sending(Enum):
+    """Our half of the exchange's two messages.
+
+    OPEN -> ENDING | FRAMED | CUTTING -> OVER, and any -> OVER.
+    """
+
+    OPEN = "content may follow"
+    ENDING = "what is queued, then the end"
+    FRAMED = "the head was all of it"
+    CUTTING = "what is queued, then an abort"
+    OVER = "ended or aborted"
+
+
+class Side:
+    """What both roles share: the queue and the pause."""
+
+    __slots__ = ("full", "paused", "pieces", "queued", "sending", "stream", "withheld")
+
+    def __init__(self, stream: int) -> None:
+        self.stream = stream
+        self.pieces: list[bytes] = []
+        self.queued = 0
+        self.sending = Sending.OPEN
+        self.full = False  # the exchange waits to be told of room
+        self.paused = False
+        self.withheld = 0  # flow-control bytes not acknowledged while paused
+
+    @property
+    def _connection(self) -> Connection:
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def send(self, data: bytes) -> None:
+        """Queues content; past `HIGH_WATER` the transport is offered it at once."""
+        if self.sending is not Sending.OPEN or not data:
+            return
+        self.pieces.append(data)
+        self.queued += len(data)
+        self._connection.enqueue(self)
+        if self.queued > HIGH_WATER:
+            self._connection.drain()
+            self.full = self.queued > HIGH_WATER
+
+    def finish(self) -> None:
+        """Ends our message, after what is queued."""
+        if self.sending is Sending.OPEN:
+            self.sending = Sending.ENDING
+            self._connection.enqueue(self)
+
+    def drop(self) -> None:
+        """Forgets what is queued: nobody will read it."""
+        self.pieces.clear()
+        self.queued = 0
+        self.sending = Sending.OVER
+
+    def pause(self) -> None:
+        """Stops the peer's content, by the transport or by its window."""
+        if not self.paused:
+            self.paused = True
+            self._connection.pause(self)
+
+    def resume(self) -> None:
+        """Lets the peer's content come again."""
+        if self.paused:
+            self.paused = False
+            self._connection.resume(self)
+
+
+class BrowserSide(Side):
+    """An exchange's place on a browser's connection."""
+
+    __slots__ = ("connection", "moved", "received", "receiver")
+
+    def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
+        super().__init__(stream)
+        self.connection = connection
+        self.receiver: BrowserReceiver | None = None
+        self.received = received  # the request is whole
+        self.moved = 0.0  # when its content last arrived, on the loop's clock
+
+    @property
+    def _connection(self) -> Connection:
+        return self.connection
+
+    def send_informational(self, status: int) -> None:
+        """A 1xx head before the final one."""
+        self.connection.send_informational(self, status)
+
+    def send_head(self, head: ResponseHead) -> None:
+        """Frames the final head; with `ended`, the whole response."""
+        self.connection.send_head(self, head)
+
+    def abort(self, *, deliver_first: bool = False) -> None:
+        """Ends the response so that it cannot pass for whole."""
+        if deliver_first and self.sending is Sending.OPEN:
+            self.sending = Sending.CUTTING
+            self.connection.enqueue(self)
+        elif self.sending is not Sending.OVER:
+            self.connection.cut(self)
+
+
+class UpstreamSide(Side):
+    """An exchange's place on a connection to the API server."""
+
+    __slots__ = ("connection", "receiver")
+
+    def __init__(self, connection: UpstreamConnection, receiver: UpstreamReceiver) -> None:
+        super().__init__(0)  # numbered when its head is sent
+        self.connection = connection
+        self.receiver = receiver
+
+    @property
+    def _connection(self) -> Connection:
+        return self.connection
+
+    def send_head(self, head: RequestHead) -> None:
+        """Frames the request's head; with `ended`, the whole request."""
+        self.connection.send_head(self, head)
+
+    def cancel(self) -> None:
+        """Gives the exchange up."""
+        self.connection.cancel(self)

@@ -1,0 +1,40 @@
+"""The end of a loop's turn, where every touched connection is flushed once.
+
+Calls between rooms only queue bytes. However many events one turn brings, a connection is then
+written to once, in one TLS record where it fits; and nothing re-enters.
+"""
+
+import asyncio
+from typing import Protocol
+
+
+class Flushed(Protocol):
+    """Something that queued bytes in this turn."""
+
+    def flush(self) -> None:
+        """Hands what is queued to the transport."""
+
+
+class Turn:
+    """The connections touched since the last flush."""
+
+    __slots__ = ("_loop", "_touched")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._touched: list[Flushed] = []
+
+    def touch(self, connection: Flushed) -> None:
+        """Flushes `connection` when this turn's events have all been handled. The caller calls once a turn."""
+        if not self._touched:
+            self._loop.call_soon(self._end)
+        self._touched.append(connection)
+
+    def _end(self) -> None:
+        touched, self._touched = self._touched, []
+        for connection in touched:
+            connection.flush()
+
+    def now(self) -> float:
+        """The loop's clock, in seconds."""
+        return self._loop.time()

@@ -1,0 +1,392 @@
+"""The pool of connections to one server: the API server, or the issuer (spec 03, Transport).
+
+It opens as many HTTP/2 connections as the server's stream limit asks for, takes the least
+loaded, lets those that got a GOAWAY finish, and never sends anything twice: whoever waits for a
+connection has sent nothing yet, and whoever has sent is told of its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+
+from foyer.exchange.ports import UpstreamReceiver
+from foyer.gate.wheel import Wheel
+from foyer.net.connection import CLOSING_TIME, Connection
+from foyer.net.side import Sending, Side, UpstreamSide
+from foyer.net.turn import Turn
+from foyer.net.wire import TLSWire
+from foyer.protocol.events import Failure, RequestHead, ResponseHead
+from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.h1 import H1Client
+from foyer.protocol.h2 import H2Client
+
+CONNECT_TIME = 10.0
+"""Seconds for TCP, TLS and the first SETTINGS: an API server that takes longer does not answer either."""
+
+POOLED_TIME = 45.0
+"""Seconds an unused connection is kept: well below what API servers and balancers before them allow (60 s
+and more), so that it is ours that closes first and no request meets a connection that is just ending."""
+
+
+class UpstreamConnection(Connection):
+    """One connection to the server, in the pool from its opening to its end."""
+
+    __slots__ = ("_failure", "_pool", "_since", "codec", "draining", "sides", "usable")
+
+    def __init__(self, pool: Upstream, turn: Turn) -> None:
+        super().__init__(turn)
+        self.codec: H1Client | H2Client | None = None
+        self.sides: dict[int, UpstreamSide] = {}
+        self.usable = False  # TLS, and the first SETTINGS on HTTP/2, are done
+        self.draining = False
+        self._pool = pool
+        self._failure = Failure.CONNECTION
+        self._since = turn.now()
+
+    # The wire.
+
+    def opened(self, protocol: str | None) -> None:
+        """TLS is established."""
+        self.codec = H2Client(self) if protocol == "h2" else H1Client(self)
+        if not self.codec.multiplexed:
+            self.ready()
+        self.touch()
+
+    def received(self, data: bytes) -> None:
+        """Bytes from the server."""
+        codec = self.codec
+        if codec is None or codec.closing:
+            return
+        try:
+            codec.receive(data)
+        except ProtocolFault:
+            codec.closing = True
+            self._all_gone(Failure.PROTOCOL)
+        self.touch()
+
+    def ended(self, clean: bool) -> None:
+        """The server sends no more."""
+        if self.codec is not None:
+            self.codec.eof(clean)
+        self._all_gone(Failure.CONNECTION)
+        self.close()
+
+    def lost(self, reason: Exception | None) -> None:
+        """The connection is gone, or never came to be."""
+        if self.codec is not None:
+            self.codec.closing = True
+        if self.codec is None and isinstance(reason, ssl.SSLError | ssl.CertificateError):
+            self._failure = Failure.TLS
+        self._pool.wheel.remove(self)
+        self._all_gone(self._failure)
+        self._pool.lost(self, self._failure)
+
+    def _all_gone(self, failure: Failure) -> None:
+        for side in list(self.sides.values()):
+            self._gone(side, failure)
+
+    def _gone(self, side: UpstreamSide, failure: Failure) -> None:
+        self._forget(side)
+        side.receiver.upstream_gone(failure)
+
+    # The codec's events.
+
+    def head(self, stream: int, head: RequestHead | ResponseHead) -> None:
+        """The final response head."""
+        assert isinstance(head, ResponseHead)
+        side = self.sides.get(stream)
+        if side is None:
+            return
+        if head.ended:
+            self._answered(side)
+        side.receiver.response_head(head)
+
+    def content(self, stream: int, data: bytes, flow: int) -> None:
+        """Response content."""
+        side = self.sides.get(stream)
+        if side is None:
+            assert self.codec is not None
+            self.codec.acknowledge(stream, flow)
+            return
+        if data:
+            side.receiver.response_body(data)
+        self.taken(side, flow)
+
+    def end(self, stream: int) -> None:
+        """The response is whole."""
+        side = self.sides.get(stream)
+        if side is not None:
+            self._answered(side)
+            side.receiver.response_end()
+
+    def _answered(self, side: UpstreamSide) -> None:
+        """The response is whole, so the exchange has left; what it had still to send is not sent."""
+        assert self.codec is not None
+        if side.sending is not Sending.OVER:
+            self.codec.reset(side.stream)
+        self._forget(side)
+
+    def reset(self, stream: int, failure: Failure) -> None:
+        """The server gave the stream up."""
+        side = self.sides.get(stream)
+        if side is not None:
+            self._gone(side, failure)
+
+    def window(self, stream: int) -> None:
+        """The server takes more."""
+        self.wake(self.sides, stream)
+
+    def ready(self) -> None:
+        """Streams may be opened, or their limit changed."""
+        self.usable = True
+        self._pool.wheel.add(self, self.turn.now() + POOLED_TIME)
+        self._pool.usable(self)
+
+    def going_away(self) -> None:
+        """The server takes no more streams: those it has go on."""
+        self.draining = True
+        self.touch()
+
+    # What an exchange says through its side.
+
+    def send_head(self, side: UpstreamSide, head: RequestHead) -> None:
+        """Opens the stream."""
+        assert self.codec is not None
+        self.sides.pop(side.stream, None)
+        side.stream = self.codec.open()
+        self.sides[side.stream] = side
+        self.codec.send_head(side.stream, head)
+        if head.ended:
+            side.sending = Sending.OVER
+        self.touch()
+
+    def cancel(self, side: UpstreamSide) -> None:
+        """Gives the exchange up at frame level."""
+        if self.sides.get(side.stream) is not side:
+            return
+        assert self.codec is not None
+        if side.stream > 0:
+            self.codec.reset(side.stream)
+        self._forget(side)
+        self.touch()
+
+    def drained(self, side: Side) -> None:
+        assert isinstance(side, UpstreamSide)
+        side.receiver.upstream_drained()
+
+    def sent(self, side: Side) -> None:
+        """The request is whole; its response is waited for."""
+
+    def cut_short(self, side: Side) -> None:
+        raise AssertionError("an upstream side is cancelled, not cut short")
+
+    def _forget(self, side: UpstreamSide) -> None:
+        """The exchange has left this connection, whichever way."""
+        if self.sides.pop(side.stream, None) is None or self.codec is None:
+            return
+        side.drop()
+        if side.withheld:
+            # Bytes of a paused response: unacknowledged, the connection's window would leak away.
+            flow, side.withheld = side.withheld, 0
+            self.codec.acknowledge(side.stream, flow)
+        if side.paused and not self.codec.multiplexed:
+            self.wire.resume()
+        side.paused = False
+        self.codec.settle()
+        self._since = self.turn.now()
+        self.touch()
+
+    # The pool.
+
+    def join(self, receiver: UpstreamReceiver) -> None:
+        """Gives `receiver` a place here. It sends its head at once."""
+        side = UpstreamSide(self, receiver)
+        side.stream = -id(side)  # no stream yet
+        self.sides[side.stream] = side
+        receiver.upstream_open(side)
+
+    @property
+    def room(self) -> int:
+        """How many more exchanges fit."""
+        if not self.usable or self.draining or self.codec is None or self.wire.closing:
+            return 0
+        return self.codec.capacity - len(self.sides)
+
+    def flush(self) -> None:
+        """Sends what was queued; closes when there is nothing left to wait for."""
+        self._touched = False
+        codec = self.codec
+        if codec is None or self.wire.closing:
+            return
+        self.drain()
+        if not self.sides:
+            if codec.closing or self.draining:
+                self.close()
+                return
+        elif codec.closing:
+            self._all_gone(Failure.PROTOCOL)
+            self.close()
+            return
+        self._pool.usable(self)
+
+    def close(self) -> None:
+        """Closes the connection, whatever is on it."""
+        if not self.wire.closing:
+            self.wire.close()
+            self._pool.wheel.add(self, self.turn.now() + CLOSING_TIME)
+        self._pool.forget(self)
+
+    def due(self, now: float) -> float | None:
+        """Closes an unused connection; ends one whose close is not taken."""
+        if self.wire.closing or not self.usable:
+            self._failure = Failure.TIMEOUT
+            self.wire.abort()
+            return None
+        if self.sides:
+            return now + POOLED_TIME
+        if now < self._since + POOLED_TIME:
+            return self._since + POOLED_TIME
+        self.close()
+        return now + CLOSING_TIME
+
+
+class Waiting:
+    """Someone who waits for a connection; nothing of theirs has been sent."""
+
+    __slots__ = ("receiver",)
+
+    def __init__(self, receiver: UpstreamReceiver) -> None:
+        self.receiver: UpstreamReceiver | None = receiver
+
+    def cancel(self) -> None:
+        """Waits no longer."""
+        self.receiver = None
+
+
+class Upstream:
+    """The connections to one server, pinned: its address and the roots it is verified by."""
+
+    def __init__(
+        self, host: str, port: int, context: ssl.SSLContext, turn: Turn, wheel: Wheel
+    ) -> None:
+        """`context` offers the HTTP versions by ALPN and verifies `host` (a name or an address)."""
+        self.wheel = wheel
+        self._host = host
+        self._port = port
+        self._context = context
+        self._turn = turn
+        self._connections: list[UpstreamConnection] = []
+        self._connecting: dict[UpstreamConnection, asyncio.Task[None]] = {}
+        self._waiting: deque[Waiting] = deque()
+        self._expected = 0  # exchanges a new connection is expected to take; 0 until one has told
+        self._closed = False
+
+    @property
+    def connections(self) -> int:
+        """Connections open now."""
+        return len(self._connections)
+
+    def open(self, receiver: UpstreamReceiver) -> Waiting:
+        """Finds a place for `receiver`, now or as a connection opens: `upstream_open` or `upstream_gone`."""
+        waiting = Waiting(receiver)
+        connection = self._roomiest()
+        if connection is not None and not self._waiting:
+            connection.join(receiver)
+            return waiting
+        self._waiting.append(waiting)
+        self._connect_as_needed()
+        return waiting
+
+    def _roomiest(self) -> UpstreamConnection | None:
+        best, room = None, 0
+        for connection in self._connections:
+            has = connection.room
+            if has > room:
+                best, room = connection, has
+                if not connection.sides:
+                    break
+        return best
+
+    def usable(self, connection: UpstreamConnection) -> None:
+        """`connection` may have room: whoever waited longest goes first."""
+        if connection.usable and connection in self._connecting:
+            del self._connecting[connection]
+            self._connections.append(connection)
+            if connection.codec is not None:
+                self._expected = max(1, connection.codec.capacity)
+        while self._waiting and connection.room > 0:
+            receiver = self._waiting.popleft().receiver
+            if receiver is not None:
+                connection.join(receiver)
+        if self._waiting:
+            self._connect_as_needed()
+
+    def _connect_as_needed(self) -> None:
+        # Until a server has said what it speaks, one connection is enough to ask it.
+        coming = len(self._connecting)
+        wanted = -(-len(self._waiting) // self._expected) if self._expected else 1
+        for _ in range(wanted - coming):
+            self._connect()
+
+    def _connect(self) -> None:
+        connection = UpstreamConnection(self, self._turn)
+        wire = TLSWire(connection, self._context, hostname=self._host)
+        connection.wire = wire
+        self.wheel.add(connection, self._turn.now() + CONNECT_TIME)
+        self._connecting[connection] = asyncio.get_running_loop().create_task(self._dial(connection, wire))
+
+    async def _dial(self, connection: UpstreamConnection, wire: TLSWire) -> None:
+        failure = Failure.CONNECTION
+        try:
+            async with asyncio.timeout(CONNECT_TIME):
+                await asyncio.get_running_loop().create_connection(lambda: wire, self._host, self._port)
+            return
+        except TimeoutError:
+            failure = Failure.TIMEOUT
+        except OSError:
+            pass
+        self.wheel.remove(connection)
+        self.lost(connection, failure)
+
+    def lost(self, connection: UpstreamConnection, failure: Failure) -> None:
+        """`connection` is gone. One that never became usable fails those it was opened for."""
+        opening = self._connecting.pop(connection, None) is not None
+        self.forget(connection)
+        if opening:
+            # Another one on its way may still serve them; the last one's failure is everybody's.
+            failed = len(self._waiting) if not self._connecting else max(1, self._expected)
+            for _ in range(min(failed, len(self._waiting))):
+                receiver = self._waiting.popleft().receiver
+                if receiver is not None:
+                    receiver.upstream_gone(failure)
+        if self._waiting and not self._closed:
+            self._connect_as_needed()
+
+    def forget(self, connection: UpstreamConnection) -> None:
+        """`connection` takes no more exchanges."""
+        if connection in self._connections:
+            self._connections.remove(connection)
+
+    def close(self) -> None:
+        """Ends every connection, and fails whoever waits."""
+        self._closed = True
+        for connection in [*self._connections, *self._connecting]:
+            connection.close() if connection.usable else connection.wire.abort()
+        waiting, self._waiting = self._waiting, deque()
+        for each in waiting:
+            if each.receiver is not None:
+                each.receiver.upstream_gone(Failure.CONNECTION)
+
+
+def client_context(ca_file: str | None, *, extra: bool) -> ssl.SSLContext:
+    """Verified TLS 1.2 or newer. `ca_file` replaces the system's roots, or joins them where `extra`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if ca_file is None or extra:
+        context.load_default_certs()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    return context

@@ -1,0 +1,342 @@
+"""HTTP/1.1 in both roles: the framing guard, then h11 (RFC 9112).
+
+The guard buffers a head to its blank line and walks the content, so h11 is handed exactly one
+message at a time, each byte of which has one reading. Pipelined requests wait in `_held` until
+the response before them has been sent, so they are answered in order. A codec is done with its
+connection when `closing`: whoever drives it then closes.
+"""
+
+from http import HTTPStatus
+
+import h11
+
+from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
+from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.framing import MAX_HEAD, Content, ContentWalk, head_end, request_content, response_content
+
+_REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
+_NO_CONTENT = (204, 304)
+_WHOLE = ContentWalk(Content.LENGTH, 0)
+
+
+class _H1:
+    """What both roles share: held bytes, the walk over content, and h11's events."""
+
+    multiplexed = False
+
+    __slots__ = ("_h11", "_held", "_out", "_searched", "_sink", "_walk", "closing", "stream")
+
+    def __init__(self, sink: Sink, role: type[h11.CLIENT] | type[h11.SERVER]) -> None:
+        self._sink = sink
+        self._h11 = h11.Connection(role, max_incomplete_event_size=MAX_HEAD)
+        self._held = b""
+        self._searched = 0
+        self._walk = _WHOLE
+        self._out: list[bytes] = []
+        self.stream = 0
+        self.closing = False
+
+    # What came in.
+
+    def _take_head(self) -> bytes:
+        """The next whole head, cut from what is held, or nothing yet."""
+        end = head_end(self._held, self._searched)
+        self._searched = 0 if end else len(self._held)
+        head, self._held = self._held[:end], self._held[end:]
+        return head
+
+    def _take_content(self) -> None:
+        taken = self._walk.walk(self._held)
+        piece, self._held = self._held[:taken], self._held[taken:]
+        self._feed(piece)
+
+    def _feed(self, piece: bytes) -> None:
+        """Gives h11 what the guard has passed, and passes on what it makes of it."""
+        try:
+            self._h11.receive_data(piece)
+            while (event := self._h11.next_event()) is not h11.NEED_DATA and event is not h11.PAUSED:
+                self._received(event)
+                if self.closing:
+                    return
+        except h11.RemoteProtocolError as error:
+            raise ProtocolFault("not HTTP/1.1 that can be read", error.error_status_hint) from None
+
+    def _received(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> None:
+        if isinstance(event, h11.Data):
+            self._sink.content(self.stream, bytes(event.data), len(event.data))
+        elif isinstance(event, h11.EndOfMessage):
+            self._ended()
+        elif isinstance(event, h11.Request | h11.Response):
+            self._headed(event)
+
+    def _headed(self, event: h11.Request | h11.Response) -> None:
+        raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def _ended(self) -> None:
+        # A head that was passed on as ended says so already.
+        if not self._walk_was_empty():
+            self._sink.end(self.stream)
+
+    def _walk_was_empty(self) -> bool:
+        return self._walk is _WHOLE
+
+    # What goes out.
+
+    def _send(self, event: h11.Event) -> None:
+        data = self._h11.send(event)
+        if data:
+            self._out.append(data)
+
+    def send_data(self, stream: int, data: bytes, end: bool) -> None:
+        """Frames content, and the message's end with it."""
+        if data:
+            self._send(h11.Data(data=data))
+        if end:
+            self._send(h11.EndOfMessage())
+
+    def window(self, stream: int) -> int:
+        """Bytes that may be framed now: HTTP/1.1 has no window, the transport alone holds back."""
+        return 1 << 20
+
+    def acknowledge(self, stream: int, flow: int) -> None:
+        """Nothing to say: the transport's pause is HTTP/1.1's flow control."""
+
+    def take(self) -> bytes:
+        """What is to be written."""
+        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out.clear()
+        return data
+
+
+class H1Server(_H1):
+    """A browser's connection. One exchange at a time, counted from 1 in `stream`."""
+
+    __slots__ = ("_answered", "_draining", "_refused", "cut", "until_close")
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink, h11.SERVER)
+        self._answered = True  # nothing is being answered
+        self._draining = False  # say `Connection: close` with the next head
+        self._refused = False
+        self.cut = False  # the response is to end short of its end
+        self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
+
+    @property
+    def begun(self) -> bool:
+        """A first request has come."""
+        return self.stream > 0
+
+    @property
+    def unread(self) -> bool:
+        """The browser may still be sending: closing at once could lose it the answer."""
+        return self._refused or not self._walk.done or bool(self._held)
+
+    @property
+    def held(self) -> int:
+        """Bytes of pipelined requests, or of an unfinished head, that wait."""
+        return len(self._held)
+
+    def receive(self, data: bytes) -> None:
+        """Takes what the browser sent. Raises `ProtocolFault`."""
+        self._held = self._held + data if self._held else data
+        self._advance()
+
+    def _advance(self) -> None:
+        while self._held and not self.closing:
+            if not self._walk.done:
+                self._take_content()
+            elif not self._answered or not self._begin():
+                return
+
+    def _begin(self) -> bool:
+        head = self._take_head()
+        if not head:
+            return False
+        framing, length = request_content(head)
+        self._walk = ContentWalk(framing, length) if length or framing is not Content.LENGTH else _WHOLE
+        self._answered = False
+        self.stream += 1
+        self._feed(head)
+        return True
+
+    def _headed(self, event: h11.Request | h11.Response) -> None:
+        assert isinstance(event, h11.Request)
+        fields: Fields = []
+        authority = b""
+        for field in event.headers:
+            fields.append(field)
+            if field[0] == b"host":
+                authority = field[1]
+        head = RequestHead(
+            event.method, event.target, fields, authority=authority, ended=self._walk_was_empty()
+        )
+        self._sink.head(self.stream, head)
+
+    def send_informational(self, stream: int, status: int) -> None:
+        """A 1xx head; 100 only ever where the browser waits for it."""
+        if self._h11.they_are_waiting_for_100_continue:
+            self._send(h11.InformationalResponse(status_code=status, headers=[], reason=_REASONS[status]))
+
+    def send_head(self, stream: int, head: ResponseHead) -> None:
+        """The final head. With `ended`, the whole response."""
+        fields = head.fields
+        if head.ended and head.status not in _NO_CONTENT and not head.all(b"content-length"):
+            if self._h11._request_method != b"HEAD":  # a HEAD's length is the GET's, which is not known
+                fields = [*fields, (b"content-length", b"0")]
+        if self._draining or not self._walk.done:
+            # An answer before the upload's end: what follows on this connection is not a request.
+            fields = [*fields, (b"connection", b"close")]
+        self.until_close = self._h11.their_http_version == b"1.0" and not head.all(b"content-length")
+        self._send(
+            h11.Response(status_code=head.status, headers=fields, reason=_REASONS.get(head.status, b"Unknown"))
+        )
+        if head.ended:
+            self.send_data(stream, b"", True)
+
+    def send_data(self, stream: int, data: bytes, end: bool) -> None:
+        """Frames content. At the response's end the connection is ready for the next request, or `closing`."""
+        super().send_data(stream, data, end)
+        if not end:
+            return
+        self._answered = True
+        if self._h11.our_state is h11.DONE and self._walk.done and self._h11.their_state is h11.DONE:
+            self._h11.start_next_cycle()
+        else:
+            self.closing = True
+
+    def proceed(self) -> None:
+        """Goes on with pipelined requests, once the response before them was framed. Raises `ProtocolFault`."""
+        if self._held:
+            self._advance()
+
+    def reset(self, stream: int, *, no_error: bool = False) -> None:
+        """Ends the response so that it cannot pass for whole: the connection closes as it stands."""
+        self.closing = True
+        self.cut = True
+
+    def refuse(self, fault: ProtocolFault) -> None:
+        """Answers a request that cannot be read, where no response has begun (RFC 9112 section 2.2)."""
+        self.closing = True
+        self._refused = True
+        if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            text = fault.message.encode() + b"\n"
+            reason = _REASONS.get(fault.status, b"Bad Request")
+            self._out.append(
+                b"HTTP/1.1 %d %b\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n"
+                b"cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n%b"
+                % (fault.status, reason, len(text), text)
+            )
+
+    def go_away(self) -> None:
+        """No more requests after the one in progress."""
+        self._draining = True
+
+
+class H1Client(_H1):
+    """A connection to the API server. One request at a time; reused only when both halves ended cleanly."""
+
+    __slots__ = ("_busy", "_method", "_requested")
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink, h11.CLIENT)
+        self._method = b""
+        self._busy = False  # a request is out, its response not whole
+        self._requested = True  # the request's own end was framed
+
+    @property
+    def capacity(self) -> int:
+        """Exchanges that may be on this connection at once."""
+        return 0 if self.closing else 1
+
+    def open(self) -> int:
+        """The next exchange's stream."""
+        self.stream += 1
+        return self.stream
+
+    def receive(self, data: bytes) -> None:
+        """Takes what the API server sent. Raises `ProtocolFault`."""
+        self._held = self._held + data if self._held else data
+        while self._held and not self.closing:
+            if not self._busy:
+                # Nothing was asked: bytes now would be read as the next person's answer.
+                raise ProtocolFault("a response that nobody asked for")
+            if self._walk.done:
+                head = self._take_head()
+                if not head:
+                    return
+                self._walk = ContentWalk(*response_content(head, self._method))
+                self._feed(head)
+            else:
+                self._take_content()
+
+    def _headed(self, event: h11.Request | h11.Response) -> None:
+        assert isinstance(event, h11.Response)
+        ended = self._walk.done
+        if ended:
+            self._walk = _WHOLE
+            self._h11.next_event()  # EndOfMessage: h11 is whole before the connection is pooled again
+        head = ResponseHead(event.status_code, list(event.headers), ended=ended)
+        if ended:
+            self._finished()
+        self._sink.head(self.stream, head)
+
+    def _ended(self) -> None:
+        if not self._walk_was_empty():
+            self._finished()
+            self._sink.end(self.stream)
+
+    def _finished(self) -> None:
+        self._busy = False
+        if not self._requested:
+            self.closing = True  # an early answer: the rest of the request will never be sent
+
+    def _settle(self) -> None:
+        """Both halves ended: ready for the next request, or done with."""
+        if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
+            self._h11.start_next_cycle()
+        else:
+            self.closing = True
+
+    def settle(self) -> None:
+        """Called when the exchange has left: the connection may be pooled unless it is `closing`."""
+        if not self.closing:
+            self._settle()
+
+    def eof(self, clean: bool) -> None:
+        """The API server's end of the connection, `clean` when TLS said close_notify or there is no TLS."""
+        self.closing = True
+        if not self._busy:
+            return
+        self._busy = False
+        if self._walk.until_close and not self._walk.done and clean:
+            self._sink.end(self.stream)
+        else:
+            self._sink.reset(self.stream, Failure.CONNECTION if self._walk.done else Failure.TRUNCATED)
+
+    def send_head(self, stream: int, head: RequestHead) -> None:
+        """The request's head, with `Host` and the framing its content needs."""
+        self._busy = True
+        self._method = head.method
+        self._walk = _WHOLE
+        fields = [(b"host", head.authority), *head.fields]
+        if not head.ended and not head.all(b"content-length"):
+            fields.append((b"transfer-encoding", b"chunked"))
+        self._send(h11.Request(method=head.method, target=head.target, headers=fields))
+        self._requested = head.ended
+        if head.ended:
+            self._send(h11.EndOfMessage())
+
+    def send_data(self, stream: int, data: bytes, end: bool) -> None:
+        """Frames request content."""
+        super().send_data(stream, data, end)
+        self._requested = self._requested or end
+
+    def reset(self, stream: int, *, no_error: bool = False) -> None:
+        """Gives the exchange up: the connection is out of step, so it closes."""
+        self._busy = False
+        self.closing = True
+
+    def go_away(self) -> None:
+        """No more exchanges."""
+        if not self._busy:
+            self.closing = True
