@@ -1,0 +1,164 @@
+"""The `foyer` command (spec 01, Process).
+
+Exit codes: 0 when all went well, 1 for a failure at run time, 2 for bad configuration or a command
+that was not understood. Each command imports what it needs by itself: help and keys answer at once,
+and `serve` never loads the demonstration.
+"""
+
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from foyer import __version__
+
+if TYPE_CHECKING:
+    from foyer.config.flags import Flag
+
+USAGE = """\
+usage: foyer COMMAND [-flag value ...]
+
+commands:
+  serve   sign people in and pass their requests to the API server
+  check   look at serve's flags and files, and serve nothing
+  keys    print a fresh line for -session-keys-file
+  demo    run everything on this machine: an issuer, an API server, an application
+
+foyer COMMAND -help lists a command's flags; foyer -version prints the version.
+"""
+
+HELP_WORDS = frozenset({"-h", "-help", "--help"})
+
+WIDTH = 90
+"""Columns of help text: it fits a terminal cut in half, and a line of prose is still read at a glance."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command with `argv` (the process's own arguments by default). Returns its exit code."""
+    command, *arguments = (sys.argv[1:] if argv is None else argv) or [""]
+    if command in HELP_WORDS or command == "help":
+        return _help(arguments)
+    if command in ("-version", "--version"):
+        print(f"foyer {__version__}")
+        return 0
+    run = COMMANDS.get(command)
+    if run is None:
+        return _misunderstood(command)
+    if HELP_WORDS.intersection(arguments):
+        return _help([command])
+    return run(arguments)
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    from foyer.config import ConfigError, load
+    from foyer.observe import Log
+
+    try:
+        config = load(arguments)
+    except ConfigError as error:
+        # As a log line: whatever collects `serve`'s stderr can read all of it.
+        log = Log(lambda line: bool(sys.stderr.write(line.decode("ascii"))))
+        log.error("configuration refused", flag=error.flag, reason=error.message)
+        return 2
+    from foyer.app import serve
+
+    return serve(config)
+
+
+def _check(arguments: Sequence[str]) -> int:
+    from foyer.config import ConfigError, load
+
+    try:
+        load(arguments)
+    except ConfigError as error:
+        return _refused("check", error)
+    print("configuration is valid")
+    return 0
+
+
+def _keys(arguments: Sequence[str]) -> int:
+    from foyer.session.keys import new_key
+
+    if arguments:
+        return _refused("keys", "takes no flags and no arguments")
+    print(new_key())
+    return 0
+
+
+def _demo(arguments: Sequence[str]) -> int:
+    from foyer.config import ConfigError, load_demo
+
+    try:
+        listen = load_demo(arguments)
+    except ConfigError as error:
+        return _refused("demo", error)
+    from foyer.demo.run import main as demo
+
+    return demo(listen)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "serve": _serve,
+    "check": _check,
+    "keys": _keys,
+    "demo": _demo,
+}
+
+
+def _refused(command: str, problem: object) -> int:
+    print(f"foyer {command}: {problem}", file=sys.stderr)
+    print(f"foyer {command} -help says more", file=sys.stderr)
+    return 2
+
+
+def _misunderstood(command: str) -> int:
+    if command:
+        print(f"foyer: no command {command[:60]!a}\n", file=sys.stderr)
+    print(USAGE, end="", file=sys.stderr)
+    return 2
+
+
+def _help(arguments: Sequence[str]) -> int:
+    """`foyer help`, `foyer help serve`: always on stdout, for it was asked for."""
+    from foyer.config.flags import DEMO_FLAGS, FLAGS
+
+    command = arguments[0] if arguments else ""
+    if not command or command in HELP_WORDS:
+        print(USAGE, end="")
+    elif command in ("serve", "check"):
+        print(_page(command, FLAGS), end="")
+    elif command == "demo":
+        print(_page(command, DEMO_FLAGS), end="")
+    elif command == "keys":
+        print("usage: foyer keys\n\nPrints a fresh line for -session-keys-file. It takes no flags.")
+    else:
+        return _misunderstood(command)
+    return 0
+
+
+def _page(command: str, flags: Sequence["Flag"]) -> str:
+    """Every flag with its unit, default and meaning, in the table's groups and order."""
+    lines = [f"usage: foyer {command} -flag value ...", ""]
+    lines += textwrap.wrap(
+        "A flag is written -flag value or -flag=value, with one dash or two. Durations are written 30m, 1h30m"
+        " or 500ms.",
+        WIDTH,
+    )
+    for group, members in groupby(flags, key=lambda flag: flag.group):
+        lines += ["", f"{group}:"]
+        for flag in members:
+            lines += ["", *_entry(flag)]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(flag: "Flag") -> Iterator[str]:
+    default = "required" if flag.required else f"default {flag.default}" if flag.default else "default none"
+    yield f"  {flag} {flag.kind}  ({default})"
+    yield from textwrap.wrap(
+        flag.help, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,262 @@
+"""Log lines: one JSON object a line on stderr (spec 01 Process, spec 03's last paragraphs).
+
+Every line that foyer writes has its method here, so what a line may hold is read in one place:
+words from fixed sets, the person as the issuer named them, a path without its query. Never a
+token, a cookie, or anything that the API server or the issuer wrote (spec 02, What must never
+leak).
+"""
+
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, TypeAlias
+
+from foyer.interruption import Interruption
+from foyer.login.refusal import RefusedLogin
+
+MAX_WAITING_LINES = 8192
+"""Every open response cut short at once (2,000 and 2,000 streams), twice over; about 2 MB."""
+
+MAX_PATH = 1024
+"""Characters of a path in a line: real Kubernetes paths, five names long, stay below it."""
+
+MAX_PERSON = 256
+"""Characters of an email (254 at most, RFC 5321) or subject (255, OpenID Connect Core 1.0 section 2)."""
+
+MAX_METHOD = 32
+"""Characters of a method, which is whatever the browser wrote."""
+
+KUBERNETES_REFUSALS = {401: "Unauthorized", 403: "Forbidden", 409: "Conflict", 422: "Invalid"}
+"""The API server's answers that count as refusals, with Kubernetes' own word for the status code.
+
+The body has the exact reason (409 may be `AlreadyExists`), but what upstream wrote is not logged.
+"""
+
+# ASCII only: control characters, bidirectional overrides and lone surrogates are escaped, so a line
+# stays one line and a name cannot rearrange the terminal it is read on.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+
+Write: TypeAlias = Callable[[bytes], bool]
+"""Takes a line without ever waiting, or says `False`: then it is lost."""
+
+
+class LineWriter:
+    """Lines to a file descriptor that may block, without its caller ever waiting.
+
+    A log collector that stopped reading, or a terminal stopped with ^S, blocks `write`, and that
+    would stop every response. `O_NONBLOCK` is no way out: it belongs to the open file, which stderr
+    shares with the shell and every child. So a thread writes, from a queue with a bound, and what
+    does not fit is dropped and counted: losing lines is better than losing the service.
+    """
+
+    def __init__(self, descriptor: int = 2, capacity: int = MAX_WAITING_LINES) -> None:
+        self._descriptor = descriptor
+        self._capacity = capacity
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        # A daemon: a blocked write must not keep the process from ending either.
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        self._thread.start()
+
+    def __call__(self, line: bytes) -> bool:
+        """Queue one line, or return `False` when `capacity` lines are waiting."""
+        if self._lines.qsize() >= self._capacity:
+            return False
+        self._lines.put(line)
+        return True
+
+    def close(self, timeout: float = 1.0) -> None:
+        """Wait up to `timeout` seconds until everything queued is written; what comes later is not."""
+        self._lines.put(None)
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while (line := self._lines.get()) is not None:
+            self._write_whole(line)
+
+    def _write_whole(self, line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            # Nobody reads stderr any more (EPIPE), or its disk is full: there is nowhere to say so.
+            pass
+
+
+class Person(Protocol):
+    """Whoever is signed in, as the issuer named them: a session is one."""
+
+    @property
+    def email(self) -> str | None: ...
+    @property
+    def subject(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for what, as far as it was known: the fields that every line on a request has.
+
+    `route` is the route's name from the route table. A query in `path` is left out of the line.
+    """
+
+    route: str
+    method: bytes
+    path: bytes
+    person: Person | None = None
+
+    def fields(self) -> dict[str, object]:
+        """The line's fields, each bounded."""
+        return {
+            "user": _user(self.person),
+            "route": self.route,
+            "method": _shown(self.method, MAX_METHOD),
+            "path": _shown(self.path.partition(b"?")[0], MAX_PATH),
+        }
+
+
+class Log:
+    """Writes lines. Safe to call from the event loop: nothing here waits.
+
+    `write` takes a line or refuses it (see `LineWriter`), `clock` is the wall clock in seconds. The
+    first line that is taken after lost ones says how many they were.
+    """
+
+    def __init__(self, write: Write, clock: Callable[[], float] = time.time) -> None:
+        self._write = write
+        self._clock = clock
+        self._lost = 0
+        self._second = -1
+        self._stamp = ""
+
+    def info(self, msg: str, **fields: object) -> None:
+        """Something happened as it should, a refusal included."""
+        self._line("info", msg, fields)
+
+    def warn(self, msg: str, **fields: object) -> None:
+        """Something outside foyer failed."""
+        self._line("warn", msg, fields)
+
+    def error(self, msg: str, **fields: object) -> None:
+        """Something needs a person: a file that cannot be used, a fault of foyer's own."""
+        self._line("error", msg, fields)
+
+    # Requests.
+
+    def refused(self, by: str, asked: Asked, reason: str, **more: object) -> None:
+        """A request was refused, `by` "foyer" or "kubernetes"."""
+        self.info("refused", by=by, **asked.fields(), reason=reason, **more)
+
+    def interrupted(self, interruption: Interruption, asked: Asked) -> None:
+        """foyer answered in the API server's place: a refusal below 500, an interruption from there."""
+        word, status = interruption.reason.word, interruption.reason.status
+        if status < 500:
+            self.refused("foyer", asked, word)
+            return
+        failure = {"failure": interruption.failure} if interruption.failure else {}
+        self.warn("interruption", **asked.fields(), reason=word, status=status, **failure)
+
+    def answered(self, status: int, asked: Asked) -> None:
+        """The API server answered: a line only when it refused."""
+        reason = KUBERNETES_REFUSALS.get(status)
+        if reason is not None:
+            self.refused("kubernetes", asked, reason, status=status)
+
+    def response_cut_short(self, cause: str, asked: Asked) -> None:
+        """A response that had started was aborted. `cause` is the metrics' label."""
+        self.info("response cut short", cause=cause, **asked.fields())
+
+    def login_refused(self, refused: RefusedLogin) -> None:
+        """A login did not happen."""
+        fields: dict[str, object] = {"reason": refused.reason.word, "status": refused.reason.status}
+        known = {"cause": refused.cause, "code": refused.code, "issuer_status": refused.issuer_status}
+        fields |= {name: value for name, value in known.items() if value is not None}
+        (self.info if refused.reason.status < 500 else self.warn)("login refused", **fields)
+
+    def fault(self, error: BaseException) -> None:
+        """An exception nobody expected: its type and where it rose. Its message may hold anything."""
+        self.error("internal error", error=type(error).__name__, at=_where(error.__traceback__))
+
+    # The life of the process.
+
+    def listening(self, address: str, *, tls: bool) -> None:
+        """Connections are accepted at `address`, which names the port that was really taken."""
+        self.info("listening", address=address, tls=tls)
+
+    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
+        """Discovery failed, by kind, and is tried again in `retry_in` seconds."""
+        self.warn("issuer unavailable", failure=failure, retry_in=retry_in)
+
+    def ready(self) -> None:
+        """The issuer has been discovered: `/readyz` answers 200 from now on."""
+        self.info("ready")
+
+    def draining(self, open_exchanges: int) -> None:
+        """A signal asked foyer to stop: nothing new is accepted."""
+        self.info("draining", open=open_exchanges)
+
+    def stopped(self) -> None:
+        """The last line of a process that ends as it should."""
+        self.info("stopped")
+
+    def certificate_reloaded(self) -> None:
+        """New connections get the new certificate."""
+        self.info("certificate reloaded")
+
+    def certificate_refused(self, reason: str) -> None:
+        """The files changed and cannot be used: the old certificate stays."""
+        self.error("certificate refused", reason=reason)
+
+    def keys_reloaded(self) -> None:
+        """New sessions are sealed with the new first key."""
+        self.info("session keys reloaded")
+
+    def keys_refused(self, reason: str) -> None:
+        """The file changed and cannot be used: the old keys stay."""
+        self.error("session keys refused", reason=reason)
+
+    def _line(self, level: str, msg: str, fields: dict[str, object]) -> None:
+        if self._lost and self._write(self._render("warn", "log lines lost", {"lines": self._lost})):
+            self._lost = 0
+        if not self._write(self._render(level, msg, fields)):
+            self._lost += 1
+
+    def _render(self, level: str, msg: str, fields: dict[str, object]) -> bytes:
+        return _encode({"time": self._now(), "level": level, "msg": msg, **fields}).encode("ascii") + b"\n"
+
+    def _now(self) -> str:
+        """RFC 3339 in UTC with milliseconds. A second is formatted once, which is most of the cost."""
+        milliseconds = int(self._clock() * 1000)
+        second, rest = divmod(milliseconds, 1000)
+        if second != self._second:
+            self._second = second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._stamp}.{rest:03d}Z"
+
+
+def _user(person: Person | None) -> str | None:
+    if person is None:
+        return None
+    return _bounded(person.email or person.subject, MAX_PERSON)
+
+
+def _shown(received: bytes, limit: int) -> str:
+    # Latin-1 maps every byte to a character, and JSON escapes those that are not ASCII.
+    return _bounded(received[: limit + 1].decode("latin-1"), limit)
+
+
+def _bounded(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def _where(trace: TracebackType | None) -> str:
+    """The innermost frame as `file:line`: enough to find a fault, and nothing of its values."""
+    if trace is None:
+        return "unknown"
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"

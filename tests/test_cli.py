@@ -1,0 +1,159 @@
+"""The command: exit codes, what goes to which stream, and what it does not load."""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trustme
+
+from foyer import __version__
+from foyer.cli import WIDTH, main
+from foyer.config.flags import FLAGS
+
+
+def foyer(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "foyer.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def valid(tmp_path: Path) -> list[str]:
+    """The flags of a configuration that holds."""
+    for name, content in {"secret": "the-s3cret\n", "keys": base64.b64encode(bytes(32)).decode()}.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "ca").write_bytes(trustme.CA().cert_pem.bytes())
+    return [
+        "-public-url=https://foyer.test",
+        "-oidc-issuer=https://issuer.test",
+        "-oidc-client-id=foyer",
+        f"-oidc-client-secret-file={tmp_path / 'secret'}",
+        "-kubernetes-server=https://api.test",
+        f"-kubernetes-ca-file={tmp_path / 'ca'}",
+        f"-session-keys-file={tmp_path / 'keys'}",
+    ]
+
+
+def test_without_a_command_the_usage_is_an_error() -> None:
+    result = foyer()
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("usage: foyer COMMAND")
+
+
+@pytest.mark.parametrize("arguments", [["help"], ["-help"], ["--help"], ["-h"], ["help", "-help"]])
+def test_the_usage_that_was_asked_for_is_an_answer(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("usage: foyer COMMAND")
+    assert err == ""
+
+
+@pytest.mark.parametrize("spelling", ["-version", "--version"])
+def test_the_version_is_the_packages(spelling: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([spelling]) == 0
+    assert capsys.readouterr().out == f"foyer {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["sevre"], ["--listen=:80"], ["help", "sevre"], ["\x1b[31m"]])
+def test_an_unknown_command_is_named_before_the_usage(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("foyer: no command '")
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["serve", "-help"], ["serve", "--help"], ["serve", "-listen", ":80", "-h"], ["help", "serve"]],
+)
+def test_help_on_serve_lists_every_flag_with_its_unit_and_default(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    for flag in FLAGS:
+        default = "required" if flag.required else f"default {flag.default or 'none'}"
+        assert f"\n  -{flag.name} {flag.kind}  ({default})\n      {flag.help.split()[0]} " in out
+    assert max(map(len, out.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("command", ["check", "keys", "demo"])
+def test_each_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "-help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: foyer {command}")
+
+
+def test_check_says_that_a_configuration_is_valid(valid: list[str]) -> None:
+    result = foyer("check", *valid)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "configuration is valid\n", "")
+
+
+def test_check_names_the_flag_on_stderr(valid: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *valid, "-session-absolute-timeout=0s"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("foyer check: -session-absolute-timeout: should be a duration")
+
+
+def test_serve_refuses_a_bad_configuration_with_a_log_line_and_exit_code_2() -> None:
+    result = foyer("serve", "-listen", "127.0.0.1:0")
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    logged = json.loads(line)
+    assert (logged["level"], logged["msg"]) == ("error", "configuration refused")
+    assert logged["flag"] == ", ".join(f"-{flag.name}" for flag in FLAGS if flag.required)
+
+
+def test_each_key_is_fresh_and_a_line_of_32_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [main(["keys"]), main(["keys"])] == [0, 0]
+    keys = capsys.readouterr().out.splitlines()
+    assert [len(base64.b64decode(key, validate=True)) for key in keys] == [32, 32]
+    assert keys[0] != keys[1]
+
+
+def test_printed_keys_are_a_keys_file(valid: list[str], tmp_path: Path) -> None:
+    with (tmp_path / "keys").open("w") as file:
+        for _ in range(2):
+            subprocess.run([sys.executable, "-m", "foyer.cli", "keys"], stdout=file, check=True, timeout=60)
+    assert main(["check", *valid]) == 0
+
+
+def test_keys_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["keys", "2"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "takes no flags" in err
+
+
+def test_the_demonstration_refuses_what_is_not_its_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "-kubernetes-server=https://api.test"]) == 2
+    assert capsys.readouterr().err.startswith("foyer demo: -kubernetes-server: no such flag")
+
+
+def test_check_and_help_load_neither_the_server_nor_the_demonstration(valid: list[str]) -> None:
+    script = (
+        "import sys\n"
+        "from foyer.cli import main\n"
+        "main(['check', *sys.argv[1:]]); main(['serve', '-help']); main(['keys'])\n"
+        "heavy = {'asyncio', 'uvloop', 'h2', 'h11', 'jinja2', 'jwt', 'foyer.app', 'foyer.demo'}\n"
+        "print(sorted(heavy & sys.modules.keys()))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script, *valid], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "[]"
