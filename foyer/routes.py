@@ -1,0 +1,160 @@
+"""The route table, and everything else that the request line decides.
+
+Spec 01, Routes; spec 04, Order of checks, 2. The order is the spec's: protocol, path, route, method,
+subresource. Nothing but the method, the target and the presence of an `Upgrade` field is read: no
+`Host`, no forwarded path or method.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+from foyer.interruption import Interruption, Reason
+from foyer.k8s import subresource
+from foyer.pages.assets import ASSETS
+from foyer.protocol.events import RequestHead
+from foyer.protocol.path import carries, fault, split
+
+
+class Route(Enum):
+    """A route, named as log lines name it: by its path or, where it has many, its prefix."""
+
+    START = "/"
+    LOGIN = "/auth/login"
+    CALLBACK = "/auth/callback"
+    SESSION = "/auth/session"
+    LOGOUT = "/auth/logout"
+    LOGGED_OUT = "/auth/logged-out"
+    K8S = "/k8s"
+    ASSET = "/_foyer"
+    HEALTHZ = "/healthz"
+    READYZ = "/readyz"
+
+
+class Matched(NamedTuple):
+    """A request whose line is in order.
+
+    `path` is the target's without the query. `upstream_target` is what the API server is asked,
+    byte for byte the target minus `/k8s`, and empty on every other route.
+    """
+
+    route: Route
+    path: bytes
+    query: bytes
+    upstream_target: bytes
+
+
+class _Methods(Enum):
+    """The methods a route answers; the value is its `Allow`."""
+
+    GET = "GET, HEAD"  # HEAD is GET without the content
+    POST = "POST"
+
+
+_FIXED: dict[bytes, tuple[Route, _Methods]] = {
+    b"/": (Route.START, _Methods.GET),
+    b"/auth/login": (Route.LOGIN, _Methods.GET),
+    b"/auth/callback": (Route.CALLBACK, _Methods.GET),
+    b"/auth/session": (Route.SESSION, _Methods.GET),
+    b"/auth/logout": (Route.LOGOUT, _Methods.POST),
+    b"/auth/logged-out": (Route.LOGGED_OUT, _Methods.GET),
+    b"/healthz": (Route.HEALTHZ, _Methods.GET),
+    b"/readyz": (Route.READYZ, _Methods.GET),
+    **dict.fromkeys(ASSETS, (Route.ASSET, _Methods.GET)),
+}
+
+_PROBES = frozenset(path for path, (route, _) in _FIXED.items() if route in (Route.HEALTHZ, Route.READYZ))
+
+_K8S = b"/k8s"
+_K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
+_K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
+
+
+def is_probe(head: RequestHead) -> bool:
+    """Whether the request is for a probe: all that is read of it before the overload limit (spec 04)."""
+    return split(head.target)[0] in _PROBES
+
+
+def find(head: RequestHead) -> Matched | Interruption:
+    """The route of `head`, or the refusal that its request line calls for."""
+    if head.method == b"CONNECT" or head.protocol:
+        return _CONNECT
+    for name, _ in head.fields:
+        if name == b"upgrade":
+            return _UPGRADE
+    path, query = split(head.target)
+    if path.startswith(b"/k8s/"):
+        return _find_k8s(head.target, path, query)
+    return _find_fixed(head.method, path, query)
+
+
+def _find_k8s(target: bytes, path: bytes, query: bytes) -> Matched | Interruption:
+    """Any method: what the API server makes of one is its own affair."""
+    found = fault(path)
+    if found:
+        return _not_canonical(found.value)
+    if not carries(query):
+        return _QUERY
+    api_path = path[len(_K8S) :]
+    if not api_path.startswith(_K8S_TREES) and api_path not in _K8S_PATHS:
+        return _NOT_FOUND
+    name = subresource.unsupported(api_path)
+    if name:
+        return _unsupported_subresource(name)
+    return Matched(Route.K8S, path, query, target[len(_K8S) :])
+
+
+def _find_fixed(method: bytes, path: bytes, query: bytes) -> Matched | Interruption:
+    """A path of the table is canonical as it stands, so only what could never be one is told apart."""
+    if not path.startswith(b"/"):
+        return _not_canonical("the request target is not a path (origin-form)")
+    if b"#" in path:
+        return _not_canonical("it has a fragment")
+    if not carries(query):
+        return _QUERY
+    entry = _FIXED.get(path)
+    if entry is None:
+        return _NOT_FOUND
+    route, methods = entry
+    if method not in _ALLOWED[methods]:
+        return _NOT_ALLOWED[methods]
+    return Matched(route, path, query, b"")
+
+
+def _not_canonical(why: str) -> Interruption:
+    return Interruption(
+        Reason.NON_CANONICAL_PATH,
+        f"foyer forwards a path unchanged or not at all, and does not forward this one: {why}.",
+    )
+
+
+def _unsupported_subresource(name: str) -> Interruption:
+    return Interruption(
+        Reason.UNSUPPORTED_SUBRESOURCE,
+        f"foyer does not carry {name}: exec, attach, portforward and proxy need a connection of their own.",
+    )
+
+
+_CONNECT = Interruption(Reason.UNSUPPORTED_PROTOCOL, "foyer opens no tunnels: CONNECT is not supported.")
+
+_UPGRADE = Interruption(
+    Reason.UNSUPPORTED_PROTOCOL,
+    "foyer speaks HTTP/1.1 and HTTP/2 only: a request with an Upgrade field is not served.",
+)
+
+_QUERY = Interruption(
+    Reason.BAD_REQUEST,
+    "The query has a character that must be percent-encoded, or a fragment behind it.",
+)
+
+_NOT_FOUND = Interruption(Reason.NOT_FOUND, "There is nothing at this address.")
+
+_ALLOWED = {methods: frozenset(methods.value.encode("ascii").split(b", ")) for methods in _Methods}
+
+_NOT_ALLOWED = {
+    methods: Interruption(
+        Reason.METHOD_NOT_ALLOWED,
+        f"This address answers {' and '.join(methods.value.split(', '))} only.",
+        allow=methods.value,
+    )
+    for methods in _Methods
+}

@@ -1,0 +1,244 @@
+"""Everything the request line decides, in the spec's order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foyer.interruption import Interruption, Reason
+from foyer.protocol.events import Field, RequestHead
+from foyer.routes import Matched, Route, find, is_probe
+
+
+def decided(
+    target: bytes, method: bytes = b"GET", *fields: Field, protocol: bytes = b""
+) -> Matched | Interruption:
+    return find(RequestHead(method, target, list(fields), authority=b"evil", protocol=protocol))
+
+
+def refused(
+    target: bytes, method: bytes = b"GET", *fields: Field, protocol: bytes = b""
+) -> tuple[Reason, str | None]:
+    interruption = decided(target, method, *fields, protocol=protocol)
+    assert isinstance(interruption, Interruption)
+    return interruption.reason, interruption.allow
+
+
+FIXED = {
+    b"/": Route.START,
+    b"/auth/login": Route.LOGIN,
+    b"/auth/callback": Route.CALLBACK,
+    b"/auth/session": Route.SESSION,
+    b"/auth/logged-out": Route.LOGGED_OUT,
+    b"/healthz": Route.HEALTHZ,
+    b"/readyz": Route.READYZ,
+    b"/_foyer/style.css": Route.ASSET,
+    b"/_foyer/mark.svg": Route.ASSET,
+}
+
+
+@pytest.mark.parametrize(("path", "route"), FIXED.items())
+@pytest.mark.parametrize("method", [b"GET", b"HEAD"])
+def test_a_route_answers_get_and_head(path: bytes, route: Route, method: bytes) -> None:
+    assert decided(path, method) == (route, path, b"", b"")
+    assert decided(path + b"?a=%2F&b", method) == (route, path, b"a=%2F&b", b"")
+
+
+@pytest.mark.parametrize("path", FIXED)
+@pytest.mark.parametrize(
+    "method", [b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"TRACE", b"get", b"QUERY"]
+)
+def test_another_method_is_not_allowed(path: bytes, method: bytes) -> None:
+    assert refused(path, method) == (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")
+
+
+def test_logout_is_a_post() -> None:
+    assert decided(b"/auth/logout", b"POST") == (Route.LOGOUT, b"/auth/logout", b"", b"")
+    for method in (b"GET", b"HEAD", b"PUT", b"post"):
+        assert refused(b"/auth/logout", method) == (Reason.METHOD_NOT_ALLOWED, "POST")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"/k8s/api",
+        b"/k8s/api/v1",
+        b"/k8s/api/v1/namespaces/a/pods?watch=1&labelSelector=a%3Db",
+        b"/k8s/api/v1/secrets",
+        b"/k8s/apis",
+        b"/k8s/apis/apps/v1/deployments",
+        b"/k8s/version",
+        b"/k8s/version?timeout=32s",
+        b"/k8s/openapi/v2",
+        b"/k8s/openapi/v3/apis/apps/v1?hash=A",
+        b"/k8s/api/v1/namespaces/a/configmaps/proxy",
+        b"/k8s/api?",
+        b"/k8s/api?a?b",
+        b'/k8s/api?/../%2F//&x=[]{}|\\^`"<>%zz',
+    ],
+)
+@pytest.mark.parametrize(
+    "method", [b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"get"]
+)
+def test_the_kubernetes_api_takes_any_method_and_the_target_goes_up_as_it_is(
+    target: bytes, method: bytes
+) -> None:
+    path, _, query = target.partition(b"?")
+    assert decided(target, method) == (Route.K8S, path, query, target.removeprefix(b"/k8s"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"/k8s",
+        b"/k8s?a",
+        b"/k8s/healthz",
+        b"/k8s/metrics",
+        b"/k8s/version/x",
+        b"/k8s/openapi",
+        b"/k8s/apix",
+        b"/k8s/apisx/a",
+        b"/k8s/Api",
+        b"/k8s/k8s/api",
+        b"/k8sapi",
+        b"/K8S/api",
+        b"/%6B8s/api",
+        b"//k8s/api",
+        b"/./k8s/api",
+        b"/auth",
+        b"/auth/",
+        b"/auth/login/",
+        b"/auth/LOGIN",
+        b"/auth/login;a",
+        b"/auth//login",
+        b"/auth/%6Cogin",
+        b"/_foyer",
+        b"/_foyer/",
+        b"/_foyer/style.css/",
+        b"/_foyer/../routes.py",
+        b"/_foyer/base.html",
+        b"/metrics",
+        b"/favicon.ico",
+        b"//",
+        b"/\\evil",
+        b"/\xc3\xa9",
+    ],
+)
+@pytest.mark.parametrize("method", [b"GET", b"POST"])
+def test_nothing_else_is_a_route_whatever_the_method(target: bytes, method: bytes) -> None:
+    assert refused(target, method) == (Reason.NOT_FOUND, None)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"/k8s/",
+        b"/k8s//api",
+        b"/k8s/api/",
+        b"/k8s/../healthz",
+        b"/k8s/healthz/",
+        b"/k8s/api/v1/namespaces/a%2Fb",
+        b"/k8s/api/v1/namespaces/%2e%2e",
+        b"/k8s/api/v1/namespaces/a/pods/p/%65xec",
+        b"/k8s/api/v1/a b",
+        b"/k8s/api/v1#x",
+        b"/k8s/api/v1\xff",
+        b"/#",
+        b"/auth/login#a?b",
+        b"*",
+        b"",
+        b"k8s/api",
+        b"https://evil/k8s/api",
+        b"?a",
+    ],
+)
+def test_a_path_that_is_not_canonical_is_refused(target: bytes) -> None:
+    assert refused(target) == (Reason.NON_CANONICAL_PATH, None)
+
+
+@pytest.mark.parametrize("path", [b"/k8s/api/v1", b"/auth/login", b"/nothing"])
+@pytest.mark.parametrize("octet", [b"#", b" ", b"\t", b"\n", b"\r", b"\x00", b"\x7f", b"\x80", b"\xff"])
+def test_a_query_that_could_break_a_request_line_is_refused(path: bytes, octet: bytes) -> None:
+    assert refused(path + b"?a" + octet + b"b") == (Reason.BAD_REQUEST, None)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"/k8s/api/v1/namespaces/a/pods/p/exec?command=sh",
+        b"/k8s/api/v1/namespaces/a/pods/p/attach",
+        b"/k8s/api/v1/namespaces/a/pods/p/portforward",
+        b"/k8s/api/v1/namespaces/a/services/s/proxy/index.html",
+        b"/k8s/api/v1/proxy/nodes/n",
+        b"/k8s/api/v1/watch/namespaces/a/pods/p/exec",
+    ],
+)
+@pytest.mark.parametrize("method", [b"GET", b"POST", b"HEAD"])
+def test_an_unsupported_subresource_is_said_to_be_one(target: bytes, method: bytes) -> None:
+    assert refused(target, method) == (Reason.UNSUPPORTED_SUBRESOURCE, None)
+
+
+EVERYWHERE = [b"/", b"/k8s/api/v1", b"/k8s//", b"/auth/logout", b"/healthz", b"/nothing", b"*", b"/k8s/api?#"]
+
+
+@pytest.mark.parametrize("target", EVERYWHERE)
+@pytest.mark.parametrize("value", [b"websocket", b"h2c", b"SPDY/3.1", b"TLS/1.0", b""])
+def test_an_upgrade_is_refused_on_any_path_before_anything_else(target: bytes, value: bytes) -> None:
+    upgrade = (b"upgrade", value)
+    assert refused(target, b"GET", upgrade) == (Reason.UNSUPPORTED_PROTOCOL, None)
+    assert refused(target, b"BREW", (b"accept", b"*/*"), upgrade) == (Reason.UNSUPPORTED_PROTOCOL, None)
+
+
+@pytest.mark.parametrize("target", [*EVERYWHERE, b"evil.example:443", b""])
+def test_connect_is_refused_on_any_target_before_anything_else(target: bytes) -> None:
+    assert refused(target, b"CONNECT") == (Reason.UNSUPPORTED_PROTOCOL, None)
+    assert refused(target, b"CONNECT", protocol=b"websocket") == (Reason.UNSUPPORTED_PROTOCOL, None)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        (b"x-forwarded-uri", b"/healthz"),
+        (b"x-original-url", b"/healthz"),
+        (b"x-rewrite-url", b"/healthz"),
+        (b"x-forwarded-method", b"GET"),
+        (b"x-http-method-override", b"GET"),
+        (b"forwarded", b"host=evil"),
+        (b"host", b"evil"),
+        (b"connection", b"upgrade"),
+        (b"x-upgrade", b"websocket"),
+    ],
+)
+def test_no_field_chooses_the_route_or_the_method(field: Field) -> None:
+    target = b"/k8s/api/v1/secrets"
+    assert decided(target, b"POST", field) == (Route.K8S, target, b"", b"/api/v1/secrets")
+    assert refused(b"/auth/session", b"POST", field) == (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")
+
+
+def test_a_probe_is_known_by_its_path_alone() -> None:
+    for target in (b"/healthz", b"/readyz?verbose", b"/healthz?"):
+        assert is_probe(RequestHead(b"GET", target, []))
+    for target in (b"/", b"/healthz/", b"/healthz/x", b"/k8s/healthz", b"*", b"/?/healthz"):
+        assert not is_probe(RequestHead(b"GET", target, [(b"x-forwarded-uri", b"/healthz")]))
+
+
+SEGMENT = st.sampled_from(
+    [b"api", b"apis", b"v1", b"pods", b"a%20b", b"%2F", b"..", b"", b"exec", b"a:b", b"%"]
+)
+
+
+@given(
+    path=st.lists(SEGMENT, max_size=7).map(lambda segments: b"/k8s/" + b"/".join(segments)),
+    query=st.none() | st.binary(max_size=8),
+)
+def test_an_accepted_target_goes_up_byte_for_byte(path: bytes, query: bytes | None) -> None:
+    target = path if query is None else path + b"?" + query
+    result = decided(target)
+    if isinstance(result, Matched):
+        assert b"/k8s" + result.upstream_target == target
+        assert (result.path, result.query) == (path, query or b"")
+
+
+@given(st.binary(max_size=12), st.sampled_from([b"GET", b"POST", b"CONNECT"]))
+def test_any_target_has_an_answer(target: bytes, method: bytes) -> None:
+    for prefix in (b"", b"/", b"/k8s/"):
+        assert isinstance(decided(prefix + target, method), Matched | Interruption)
