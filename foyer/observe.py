@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
+from foyer.exchange.endings import CutShort
 from foyer.interruption import Interruption
 from foyer.login.refusal import RefusedLogin
 
@@ -101,10 +102,11 @@ class Person(Protocol):
 class Asked:
     """Who asked for what, as far as it was known: the fields that every line on a request has.
 
-    `route` is the route's name from the route table. A query in `path` is left out of the line.
+    `route` is the route's name from the route table, `None` where the path has none. A query in
+    `path` is left out of the line.
     """
 
-    route: str
+    route: str | None
     method: bytes
     path: bytes
     person: Person | None = None
@@ -166,9 +168,10 @@ class Log:
         if reason is not None:
             self.refused("kubernetes", asked, reason, status=status)
 
-    def response_cut_short(self, cause: str, asked: Asked) -> None:
-        """A response that had started was aborted. `cause` is the metrics' label."""
-        self.info("response cut short", cause=cause, **asked.fields())
+    def response_cut_short(self, cut: CutShort, asked: Asked) -> None:
+        """A response was aborted after it had started, and why."""
+        failure = {"failure": cut.failure.value} if cut.failure else {}
+        self.info("response cut short", cause=cut.cause.label, **failure, **asked.fields())
 
     def login_refused(self, refused: RefusedLogin) -> None:
         """A login did not happen."""

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foyer.exchange.endings import Cause, CutShort
 from foyer.interruption import Interruption, Reason
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.observe import MAX_PATH, MAX_PERSON, Asked, LineWriter, Log
+from foyer.protocol.events import Failure
 
 NOON = 1_790_000_000.0  # 2026-09-21T14:13:20Z
 
@@ -119,8 +121,14 @@ def test_no_other_answer_of_the_api_server_is_a_line(out: Lines, status: int) ->
 
 
 def test_a_cut_response_names_its_cause(out: Lines) -> None:
-    out.log.response_cut_short("session_ended", ASKED)
+    out.log.response_cut_short(CutShort(Cause.SESSION_ENDED), ASKED)
     assert (out.only["msg"], out.only["cause"]) == ("response cut short", "session_ended")
+    assert "failure" not in out.only
+
+
+def test_a_response_cut_short_by_upstream_names_the_kind_of_failure(out: Lines) -> None:
+    out.log.response_cut_short(CutShort(Cause.UPSTREAM, Failure.RESET), ASKED)
+    assert (out.only["cause"], out.only["failure"]) == ("upstream", "reset")
 
 
 def test_the_user_is_the_subject_where_the_issuer_gave_no_email(out: Lines) -> None:
