@@ -1,5 +1,7 @@
 """The table of flags, and how arguments are read by it."""
 
+from pathlib import Path
+
 import pytest
 
 from foyer.config import values
@@ -122,3 +124,11 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "kubernetes-server",
         "session-keys-file",
     ]
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=str)
+def test_every_flag_is_in_the_operators_table_with_its_default(flag: Flag) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+    rows = [row.split("|") for row in page.splitlines() if row.startswith("| `-")]
+    (default,) = [row[2].strip(" `") for row in rows if f"`{flag}`" in row[1]]
+    assert default == ("required" if flag.required else flag.default or "none")
