@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
-from foyer.exchange.endings import CutShort
 from foyer.interruption import Interruption
 from foyer.login.refusal import RefusedLogin
 
@@ -168,10 +167,10 @@ class Log:
         if reason is not None:
             self.refused("kubernetes", asked, reason, status=status)
 
-    def response_cut_short(self, cut: CutShort, asked: Asked) -> None:
-        """A response was aborted after it had started, and why."""
-        failure = {"failure": cut.failure.value} if cut.failure else {}
-        self.info("response cut short", cause=cut.cause.label, **failure, **asked.fields())
+    def response_cut_short(self, cause: str, asked: Asked, failure: str | None = None) -> None:
+        """A response was aborted after it had started. `cause` is the label; `failure` upstream's kind."""
+        kind = {"failure": failure} if failure else {}
+        self.info("response cut short", cause=cause, **kind, **asked.fields())
 
     def login_refused(self, refused: RefusedLogin) -> None:
         """A login did not happen."""

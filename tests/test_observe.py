@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foyer.exchange.endings import Cause, CutShort
+from foyer.exchange.endings import Cause
 from foyer.interruption import Interruption, Reason
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.observe import MAX_PATH, MAX_PERSON, Asked, LineWriter, Log
@@ -121,13 +121,13 @@ def test_no_other_answer_of_the_api_server_is_a_line(out: Lines, status: int) ->
 
 
 def test_a_cut_response_names_its_cause(out: Lines) -> None:
-    out.log.response_cut_short(CutShort(Cause.SESSION_ENDED), ASKED)
+    out.log.response_cut_short(Cause.SESSION_ENDED.label, ASKED)
     assert (out.only["msg"], out.only["cause"]) == ("response cut short", "session_ended")
     assert "failure" not in out.only
 
 
 def test_a_response_cut_short_by_upstream_names_the_kind_of_failure(out: Lines) -> None:
-    out.log.response_cut_short(CutShort(Cause.UPSTREAM, Failure.RESET), ASKED)
+    out.log.response_cut_short(Cause.UPSTREAM.label, ASKED, Failure.RESET.value)
     assert (out.only["cause"], out.only["failure"]) == ("upstream", "reset")
 
 
