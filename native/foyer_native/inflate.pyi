@@ -27,7 +27,7 @@ class Inflater:
         """Add compressed input. It is held by reference until it is decoded, never copied whole."""
 
     def step(self, limit: int) -> bytes:
-        """The next decoded bytes: at least one and at most `limit` or `STEP`; `b""` once more input is needed.
+        """The next decoded bytes, at most `limit` and at most `STEP`; `b""` once more input is needed.
 
         Raises `GzipError` when everything before the fault has been returned (of `corrupt`
         data, everything but what the faulty few KiB would still have given), and from then on

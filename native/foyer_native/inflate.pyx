@@ -1,11 +1,30 @@
 # cython: language_level=3
 """gzip (RFC 1952) in steps, each counted before anything is released (spec 03, What comes back).
 
-The member format is read here, strictly: header, header CRC, trailer, and what may follow.
-Only the DEFLATE data between them is an engine's. One call decodes no more than its caller is
-about to release, so a bomb (aiohttp GHSA-6mq8-rvhq-8wgg, urllib3 CVE-2025-66471) costs what the
-limit lets through. An engine is held from the first byte of a member's data to its last: the
-1,800 quiet watches of a Kubernetes 1.37, one member an event, hold none of their 85 KiB.
+The wrapper is read here, strictly: header, header CRC, trailer, and what may follow. Only the
+DEFLATE data is an engine's. One call decodes no more than its caller is about to release, so a
+bomb (urllib3 CVE-2025-66471, Envoy CVE-2022-29225) costs what the limit lets through. An engine
+is held from the first byte of a member's data to its last: 1,800 quiet watches of a Kubernetes
+1.37, one member an event, hold none of its 85 KiB; an `Inflater` at rest is 160 bytes.
+
+**The engine** is ISA-L, through PyPI's `isal`, stepped. `python -m bench.inflate`, one run, x86-64:
+
+|                                   | a list, one member | a watch, a member an event |
+|-----------------------------------|--------------------|----------------------------|
+| this module over `isal`           | 1.00 (1,680 MB/s)  | 1.00 (3.9 us a member)     |
+| `isal` alone, no wrapper of ours  | 1.04               | 1.05                       |
+| `zlib` of the standard library    | 0.41               | 1.03                       |
+| ISA-L linked, decoding into C     | 1.15               | 1.35                       |
+
+Linking is the fastest and needs ISA-L's headers wherever foyer is built; stepping `isal` needs
+nothing but a C compiler. It makes a decoder in 0.2 us, so there is no pool of them.
+
+**What ISA-L does otherwise than zlib**, none of which passes for whole content:
+- A call that meets a fault gives nothing, so the bytes before a corrupt one end up to `PIECE`
+  short. They were believed by no CRC yet.
+- It decodes up to three literals at once, so content cut inside them ends up to two bytes short.
+  A flush is not inside them: what was flushed comes whole, at once.
+- It accepts some code sets that zlib refuses, and the reverse; the CRC has the last word.
 """
 
 from collections import deque
@@ -15,9 +34,8 @@ from libc.string cimport memchr, memcpy
 
 from isal import isal_zlib
 
-STEP = 64 * 1024
-
 cdef enum:
+    # A step fits four times into the 256 KiB that may wait for a browser.
     STEP_MOST = 64 * 1024
     # Compressed bytes shown to the engine at a time. Larger is no faster, and what the engine did
     # not take is copied back.
@@ -30,6 +48,8 @@ cdef enum:
     FNAME = 8
     FCOMMENT = 16
     RESERVED = 0xE0
+
+STEP = STEP_MOST
 
 # The parts of a member, in the order they come (RFC 1952 section 2.3).
 cdef enum Part:
@@ -105,8 +125,8 @@ cdef class Inflater:
                 if self.chunk is None and not self.more:
                     return b""
                 out = self.inflate(limit)
-                if out is not None and PyBytes_GET_SIZE(out):
-                    self.decoded += PyBytes_GET_SIZE(out)
+                if out:
+                    self.decoded += len(out)
                     return out
             elif self.chunk is None:
                 return b""
@@ -130,14 +150,14 @@ cdef class Inflater:
     # The data
 
     cdef bytes inflate(self, Py_ssize_t limit):
-        """What the engine makes of the next piece, perhaps nothing; None after a fault."""
+        """What the engine makes of the next piece: perhaps nothing, and nothing of a faulty one."""
         cdef bytes piece, out, rest
         piece = b"" if self.chunk is None else self.chunk[self.at : self.at + PIECE]
         try:
             out = self.decoder.decompress(piece, limit)
         except EngineError:
             self.fail("corrupt")
-            return None
+            return b""
         self.crc = crc32(out, self.crc)
         self.length += <unsigned int>len(out)
         if self.decoder.eof:
