@@ -24,6 +24,9 @@ USABLE := import sys, sysconfig, pathlib, ensurepip, venv; \
 SOUND := import sys, pathlib, foyer_native.inflate as inflate; \
 	sys.exit(not pathlib.Path(inflate.__file__).is_relative_to(pathlib.Path("native").resolve()))
 
+# Branch coverage, in percent. Here and not in pyproject.toml, so that a part of the tests can be run alone.
+FLOOR := 90
+
 RUN := $(VENV)/.foyer-run
 DEV := $(VENV)/.foyer-dev
 E2E := $(VENV)/.foyer-e2e
@@ -77,7 +80,7 @@ imports: $(DEV) ## check that imports point one way
 
 coverage: $(DEV) ## report what the last `make test` covered, against the floor
 	@echo "check: branch coverage"
-	@$(PY) -m coverage report
+	@$(PY) -m coverage report --fail-under=$(FLOOR)
 
 e2e: $(E2E) ## drive the demonstration in a browser
 	@echo "e2e: the demonstration in a browser"

@@ -20,6 +20,7 @@ LEVELS = (
     {"exchange"},
     {"login", "k8s", "streams", "fleet", "pages"},
     {"net", "routes", "config", "observe"},
+    {"front"},
     {"app"},
     {"demo"},
     {"cli", "__main__"},
