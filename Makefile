@@ -55,7 +55,7 @@ test: $(DEV) ## set up and run the tests
 	@$(PY) -m pytest -n auto --durations=10 --cov --cov-report= $(PYTEST)
 
 # That imports point one way is a test too (tests/test_imports.py).
-check: format-check lint types test coverage ## the whole gate: format, lint, types, imports, tests, coverage
+check: $(E2E) format-check lint types test coverage ## the whole gate: format, lint, types, imports, tests, coverage
 	@echo "check: all good"
 
 format: $(DEV) ## format the code
@@ -70,7 +70,8 @@ lint: $(DEV) ## look for mistakes
 	@echo "check: lint"
 	@$(PY) -m ruff check .
 
-types: $(DEV) ## check the types
+# The end-to-end tests are checked as well, and import Playwright.
+types: $(E2E) ## check the types
 	@echo "check: types (mypy --strict)"
 	@$(PY) -m mypy
 
