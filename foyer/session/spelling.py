@@ -1,0 +1,39 @@
+"""Unpadded base64url (RFC 4648 section 5) with exactly one accepted spelling of any bytes.
+
+Lenient decoders read many texts as the same bytes: padding, either alphabet, skipped
+characters, bits past the end. A sealed value with a second spelling is a value that a filter,
+a log or a test may not recognise, so here every text either is what `encode` gives or is
+nothing.
+"""
+
+import base64
+import binascii
+import string
+
+_ALPHABET = (string.ascii_letters + string.digits + "-_").encode("ascii")
+
+# By length modulo 4: the last characters that leave no bit set past the last whole byte, and the
+# padding left out. One character over a multiple of four holds no byte at all.
+_LAST = (_ALPHABET, b"", b"AQgw", b"AEIMQUYcgkosw048")
+_PADDING = (b"", b"", b"==", b"=")
+
+
+def encode(data: bytes) -> str:
+    """The one spelling of `data`."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def decode(text: bytes) -> bytes | None:
+    """The bytes that `text` spells, or None. Never raises."""
+    if not text:
+        return b""
+    over = len(text) & 3
+    if text[-1] not in _LAST[over] or b"+" in text or b"/" in text:
+        return None
+    # Two `replace` and two `in` take half the time of one `translate` on a session's cookie.
+    standard = text.replace(b"-", b"+").replace(b"_", b"/") + _PADDING[over]
+    try:
+        # Strict mode refuses what is in no alphabet, and padding anywhere but at the end.
+        return binascii.a2b_base64(standard, strict_mode=True)
+    except binascii.Error:
+        return None
