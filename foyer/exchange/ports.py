@@ -110,6 +110,29 @@ class UpstreamReceiver(Protocol):
         """What was queued fell below `LOW_WATER`."""
 
 
+class Passed(Protocol):
+    """A response head that may go on to the browser, as judged by `foyer.k8s.incoming`."""
+
+    @property
+    def head(self) -> ResponseHead:
+        """What to send."""
+
+    @property
+    def gzip(self) -> bool:
+        """The content must be decoded first."""
+
+    @property
+    def length(self) -> int | None:
+        """Bytes of content the browser will get, where they are known."""
+
+
+class Cancellable(Protocol):
+    """Something that waits on other people: a task, or a place in the pool's queue."""
+
+    def cancel(self) -> object:
+        """Wait no longer."""
+
+
 class Application(Protocol):
     """What a listener serves: it begins an exchange for each request head."""
 

@@ -10,7 +10,7 @@ from foyer.protocol.events import Fields, RequestHead
 _ACCEPT_ENCODING = (b"accept-encoding", b"gzip")
 
 
-def request_head(head: RequestHead, target: bytes, token: str, authority: bytes) -> RequestHead:
+def request_head(head: RequestHead, target: bytes, token: bytes, authority: bytes) -> RequestHead:
     """The upstream's request for the browser's `head`.
 
     `target` is the API server's own, `authority` the upstream's, and `token` becomes the only
@@ -34,7 +34,7 @@ def request_head(head: RequestHead, target: bytes, token: str, authority: bytes)
             user_agent = _joined(user_agent, value)
         elif name == b"content-length":
             length = value  # one, or repeated and equal: the codecs refuse anything else
-    fields: Fields = [(b"authorization", b"Bearer " + token.encode("ascii")), _ACCEPT_ENCODING]
+    fields: Fields = [(b"authorization", b"Bearer " + token), _ACCEPT_ENCODING]
     if accept:
         fields.append((b"accept", accept))
     if content_type:

@@ -145,6 +145,10 @@ class Connection:
         elif side.sending is Sending.CUTTING:
             self.cut_short(side)
 
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands, and `lost` tells its exchanges."""
+        self.wire.abort()
+
     def drained(self, side: Side) -> None:
         """Tells the exchange that there is room."""
         raise NotImplementedError  # pragma: no cover - each role has its own

@@ -58,9 +58,9 @@ class Side:
         self.pieces.append(data)
         self.queued += len(data)
         self._connection.enqueue(self)
-        if self.queued > HIGH_WATER:
+        if self.queued >= HIGH_WATER:
             self._connection.drain()
-            self.full = self.queued > HIGH_WATER
+            self.full = self.queued >= HIGH_WATER
 
     def finish(self) -> None:
         """Ends our message, after what is queued."""

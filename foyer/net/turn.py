@@ -14,6 +14,9 @@ class Flushed(Protocol):
     def flush(self) -> None:
         """Hands what is queued to the transport."""
 
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands."""
+
 
 class Turn:
     """The connections touched since the last flush."""
@@ -33,7 +36,11 @@ class Turn:
     def _end(self) -> None:
         touched, self._touched = self._touched, []
         for connection in touched:
-            connection.flush()
+            try:
+                connection.flush()
+            except Exception as error:  # the outermost: one connection's fault is not the others'
+                self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
+                connection.failed()
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

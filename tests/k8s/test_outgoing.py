@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from foyer.k8s.outgoing import request_head
 from foyer.protocol.events import Fields, RequestHead
 
-TOKEN = "header.claims.signature"
+TOKEN = b"header.claims.signature"
 OURS = [(b"authorization", b"Bearer header.claims.signature"), (b"accept-encoding", b"gzip")]
 
 
@@ -117,4 +117,4 @@ def test_whatever_comes_the_fields_are_few_and_each_is_there_once(fields: Fields
 
 def test_a_request_without_a_token_is_never_built() -> None:
     with pytest.raises(AssertionError):
-        request_head(RequestHead(b"GET", b"/k8s/api", []), b"/api", "", b"api.example")
+        request_head(RequestHead(b"GET", b"/k8s/api", []), b"/api", b"", b"api.example")
