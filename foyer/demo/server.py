@@ -170,7 +170,7 @@ class _Exchange:
         outflow = self._outflow
         if outflow is None:
             return
-        while outflow.ending is not Ending.ABORTED and self._side.queued < HIGH_WATER:
+        while outflow.ending is not Ending.ABORTED and self._side.queued <= HIGH_WATER:
             piece = outflow.take()
             if piece is None:
                 break

@@ -106,7 +106,7 @@ class API:
         accepted(call.field(b"accept"))
         refuse_other_than_json(call.field(b"content-type"))
         body = objects.parse(call.request.content, review.kind)
-        answered = reviews.answer(review, body, call.user, self._policy)
+        answered = reviews.answer(review, body, call.user, self._policy, call.now)
         return self._answers.json(call.request, 201, document.write(answered))
 
     def _path(self, call: Call) -> Answer:

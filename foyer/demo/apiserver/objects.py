@@ -55,7 +55,9 @@ def typed(resource: Resource, value: Object) -> Object:
     if resource.custom:
         _check_custom_type(resource, value)
     elif (kind or resource.kind, version or resource.api_version) != (resource.kind, resource.api_version):
-        raise _mistyped(resource, f"{version}, Kind={kind} is not the kind of this resource")
+        known = version == resource.api_version
+        why = "unknown conversion" if known else f'no kind "{kind}" is registered for version "{version}"'
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
     # Never null: absent metadata is empty metadata.
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
     return value | head | {"metadata": value.get("metadata") or {}}
@@ -103,10 +105,8 @@ def _refuse_mistyped(resource: Resource, value: Any) -> None:
     schema, root = (METADATA, "ObjectMeta") if resource.custom else (resource.whole_schema, resource.kind)
     for cause in check(value, schema):
         if cause.reason == "FieldValueTypeInvalid":
-            found = cause.message.split('"')[1]
-            raise _mistyped(
-                resource, f"json: cannot unmarshal {found} into Go struct field {root}.{cause.field}"
-            )
+            why = f"cannot unmarshal into Go struct field {root}.{cause.field}: {cause.message}"
+            raise _mistyped(resource, f"json: {why}")
 
 
 def addressed(target: Object, resource: Resource, namespace: str, name: str = "") -> Object:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from foyer.demo.apiserver.document import Object, go_type
+from foyer.demo.apiserver.objects import timestamp
 from foyer.demo.apiserver.rbac import Attributes, Policy, Rule, User
 from foyer.demo.apiserver.resources import Review
 from foyer.demo.apiserver.status import Cause, Refused, bad_request, invalid
@@ -15,8 +16,8 @@ _RESOURCE_FIELDS = ("namespace", "verb", "group", "version", "resource", "subres
 _PATH_FIELDS = ("path", "verb")
 
 
-def answer(review: Review, body: Object, user: User, policy: Policy) -> Object:
-    """The review with its status. Raises `Refused` (400, 422)."""
+def answer(review: Review, body: Object, user: User, policy: Policy, now: float) -> Object:
+    """The review with its status. `now` is in seconds. Raises `Refused` (400, 422)."""
     kind = body.get("kind") or review.kind
     version = body.get("apiVersion") or review.api_version
     if (kind, version) != (review.kind, review.api_version):
@@ -29,7 +30,8 @@ def answer(review: Review, body: Object, user: User, policy: Policy) -> Object:
     head = {"kind": review.kind, "apiVersion": review.api_version, "metadata": {}}
     match review.kind:
         case "SelfSubjectReview":
-            return head | {"status": {"userInfo": _user_info(user)}}
+            created = {"creationTimestamp": timestamp(now)}
+            return head | {"metadata": created, "status": {"userInfo": _user_info(user)}}
         case "SelfSubjectRulesReview":
             return head | {"spec": {}, "status": _rules(policy, user, _text(review, spec, "namespace"))}
         case "SelfSubjectAccessReview":

@@ -71,19 +71,15 @@ def _pruned(value: Any, schema: Object, path: str, dropped: list[str]) -> Any:
         return [_pruned(item, schema["items"], f"{path}[{i}]", dropped) for i, item in enumerate(value)]
     if not isinstance(value, dict) or schema.get("x-kubernetes-preserve-unknown-fields"):
         return value
-    properties: Object = schema.get("properties", {})
-    kept = {
-        name: _pruned(value[name], properties[name], join(path, name), dropped)
-        for name in properties
-        if name in value
+    known: Object = dict(schema.get("properties", {}))
+    unknown = sorted(value.keys() - known.keys())
+    if "additionalProperties" in schema:
+        known |= dict.fromkeys(unknown, schema["additionalProperties"])
+    else:
+        dropped += [join(path, name) for name in unknown]
+    return {
+        name: _pruned(value[name], known[name], join(path, name), dropped) for name in known if name in value
     }
-    others = schema.get("additionalProperties")
-    for name in sorted(value.keys() - properties.keys()):
-        if others is None:
-            dropped.append(join(path, name))
-        else:
-            kept[name] = _pruned(value[name], others, join(path, name), dropped)
-    return kept
 
 
 def fill(value: Any, schema: Object) -> Any:

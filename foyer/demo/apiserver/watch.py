@@ -5,6 +5,7 @@ takes them; a watch that falls too far behind is ended. An object that a selecto
 matching is DELETED for this watch, one that starts to is ADDED.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
@@ -23,6 +24,9 @@ BACKLOG_BYTES = 1024 * 1024
 
 BOOKMARK_INTERVAL = 60.0
 """Seconds between bookmarks: about a minute, as in Kubernetes."""
+
+LAST_BOOKMARK = 2.0
+"""Seconds before a watch's end for its last bookmark, from which the next watch goes on."""
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -63,7 +67,7 @@ class Watch:
         """Take the snapshot and follow. `wake` is called whenever there is something to take."""
         self._state = _State.OPEN
         self._deadline = now + self._lifetime
-        self._bookmark_due = now + BOOKMARK_INTERVAL
+        self._bookmark_due = self._next_bookmark(now)
         self._begin()
         self._wake = wake
         if self._state is _State.OPEN:
@@ -86,13 +90,17 @@ class Watch:
         if self._state is not _State.OPEN:
             return
         over = now >= self._deadline
-        if self._options.bookmarks and (over or now >= self._bookmark_due):
-            self._bookmark_due = now + BOOKMARK_INTERVAL
+        if self._options.bookmarks and now >= self._bookmark_due:
+            self._bookmark_due = self._next_bookmark(now)
             self._queue(self._bookmark({}))
         if over:
             self._last()
         if over or self._waiting:
             self._wake()
+
+    def _next_bookmark(self, now: float) -> float:
+        last = self._deadline - LAST_BOOKMARK
+        return min(now + BOOKMARK_INTERVAL, last) if now < last else math.inf
 
     def close(self) -> None:
         """Nobody takes any more."""

@@ -109,7 +109,7 @@ class Writer:
             raise unsupported_media_type([JSON_PATCH, MERGE_PATCH])
         old = self._existing(place)
         value = _patched(old.object, media_type, content)
-        decoded, warnings = objects.decode(resource, value, options.validation)
+        decoded, warnings = _decoded_patch(resource, value, options)
         given = objects.addressed(decoded, resource, place.namespace, place.name)
         self._refuse_conflict(place, given["metadata"], old)
         return Written(self._replace(place, given, old, options), warnings)
@@ -281,6 +281,17 @@ def _patched(old: Object, media_type: str, content: bytes) -> Object:
     return value
 
 
+def _decoded_patch(resource: Resource, value: Object, options: WriteOptions) -> tuple[Object, list[str]]:
+    """As `objects.decode`; what a patch made no object of its kind is the patch's fault (422)."""
+    try:
+        return objects.decode(resource, value, options.validation)
+    except Refused as refusal:
+        if options.validation is Validation.STRICT or refusal.code != 400:
+            raise
+        cause = Cause("FieldValueInvalid", f"Invalid value: {refusal.message}", "patch")
+        raise invalid("", "", "", [cause]) from refusal
+
+
 def _delete_options(content: bytes) -> Object:
     """The preconditions in a DELETE's body. Raises `Refused` (400)."""
     if not content:
@@ -290,7 +301,3 @@ def _delete_options(content: bytes) -> Object:
     if not isinstance(wanted, dict) or not all(isinstance(value, str) for value in wanted.values()):
         raise bad_request("DeleteOptions: preconditions are an object of strings")
     return wanted
-
-
-STORED = WriteOptions(dry_run=False, validation=Validation.WARN)
-"""How the demo writes its own objects."""

@@ -1,0 +1,250 @@
+// Notes: list them, change them, follow them. Kubernetes answers; this page shows its answers as they are.
+
+const NOTES = "/k8s/apis/notes.example.com/v1/namespaces/demo/notes";
+const FIRST_WAIT = 1000; // ms before following again; doubled after each failure
+const LONGEST_WAIT = 30000;
+
+const byId = (id) => document.getElementById(id);
+const notes = new Map(); // uid -> object, as last seen
+const shown = new Map(); // uid -> its list item
+const editing = new Map(); // uid -> the object as it was when editing began
+let session = null;
+let following = new AbortController();
+
+// ---- Requests
+
+class Refused extends Error {
+  constructor(response, status) {
+    super(status.message ?? "There was no readable answer.");
+    this.code = response.status;
+    this.reason = status.reason ?? response.statusText;
+  }
+}
+
+async function request(method, path, { body, type = "application/json", signal } = {}) {
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = type;
+  if (method !== "GET") headers[session.csrfHeader] = session.csrfToken;
+  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
+  if (response.ok) return response;
+  if (response.status === 401) showSignedOut();
+  throw new Refused(response, await response.json().catch(() => ({})));
+}
+
+async function change(method, path, options) {
+  hideAnswer();
+  try {
+    await request(method, path, options);
+    return true;
+  } catch (problem) {
+    showAnswer(problem);
+    return false;
+  }
+}
+
+const pathOf = (note) => `${NOTES}/${encodeURIComponent(note.metadata.name)}`;
+
+// ---- Following: a list, then a watch from its version; a new list when that version is too old
+
+async function follow(signal) {
+  let wait = FIRST_WAIT;
+  let version = null;
+  while (!signal.aborted) {
+    try {
+      version ??= await list(signal);
+      say("live", "Live: changes appear as they happen");
+      const started = performance.now();
+      version = await watch(version, signal);
+      // A watch that lived a while ended routinely: the next one begins at once.
+      if (performance.now() - started > FIRST_WAIT) {
+        wait = FIRST_WAIT;
+        continue;
+      }
+    } catch (problem) {
+      if (signal.aborted) return;
+      version = null;
+      if (problem.code === 403) {
+        say("lost", "Not following");
+        showAnswer(problem);
+        return;
+      }
+    }
+    say("lost", `Connection lost: trying again in ${Math.round(wait / 1000)} s`);
+    await pause(wait * (0.75 + Math.random() / 2), signal);
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+  }
+}
+
+async function list(signal) {
+  const answer = await (await request("GET", NOTES, { signal })).json();
+  const present = new Set(answer.items.map((note) => note.metadata.uid));
+  for (const uid of [...notes.keys()]) if (!present.has(uid)) notes.delete(uid);
+  for (const note of answer.items) notes.set(note.metadata.uid, note);
+  render();
+  return answer.metadata.resourceVersion;
+}
+
+// The version to go on from; null when that is gone and only a new list helps.
+async function watch(version, signal) {
+  const query = new URLSearchParams({ watch: "1", allowWatchBookmarks: "true", resourceVersion: version });
+  const response = await request("GET", `${NOTES}?${query}`, { signal });
+  for await (const line of lines(response.body)) {
+    const { type, object } = JSON.parse(line);
+    if (type === "ERROR") return null;
+    version = object.metadata.resourceVersion;
+    if (type === "BOOKMARK") continue;
+    if (type === "DELETED") notes.delete(object.metadata.uid);
+    else notes.set(object.metadata.uid, object);
+    render();
+  }
+  return version;
+}
+
+async function* lines(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    yield* parts.filter(Boolean);
+  }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}
+
+// ---- The page
+
+function render() {
+  const order = [...notes.values()].sort(
+    (a, b) =>
+      a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp) ||
+      a.metadata.name.localeCompare(b.metadata.name),
+  );
+  for (const [uid, item] of shown) {
+    if (notes.has(uid)) continue;
+    item.remove();
+    shown.delete(uid);
+    editing.delete(uid);
+  }
+  order.forEach((note, i) => {
+    const item = shown.get(note.metadata.uid) ?? newItem(note.metadata.uid);
+    fill(item, note);
+    const there = byId("notes").children[i];
+    if (there !== item) byId("notes").insertBefore(item, there ?? null);
+  });
+  byId("empty").hidden = order.length > 0;
+}
+
+function newItem(uid) {
+  const item = byId("note").content.firstElementChild.cloneNode(true);
+  const editor = item.querySelector(".editor");
+  const text = editor.querySelector("textarea");
+  shown.set(uid, item);
+
+  item.querySelector(".done").addEventListener("change", async (event) => {
+    const done = event.target.checked;
+    const body = { spec: { done } };
+    const changed = await change("PATCH", pathOf(notes.get(uid)), { body, type: "application/merge-patch+json" });
+    if (!changed) event.target.checked = !done;
+  });
+  item.querySelector(".delete").addEventListener("click", () => change("DELETE", pathOf(notes.get(uid))));
+  item.querySelector(".edit").addEventListener("click", () => {
+    editing.set(uid, notes.get(uid));
+    text.value = notes.get(uid).spec.text;
+    editor.hidden = false;
+    text.focus();
+  });
+  item.querySelector(".cancel").addEventListener("click", () => {
+    editing.delete(uid);
+    editor.hidden = true;
+    hideAnswer();
+  });
+  // The whole object goes back with the version it had when editing began: if somebody was faster,
+  // Kubernetes says 409 and nothing of theirs is lost.
+  editor.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const before = editing.get(uid);
+    const body = { ...before, spec: { ...before.spec, text: text.value } };
+    if (await change("PUT", pathOf(before), { body })) {
+      editing.delete(uid);
+      editor.hidden = true;
+    }
+  });
+  return item;
+}
+
+function fill(item, note) {
+  const { metadata, spec, status } = note;
+  item.classList.toggle("is-done", spec.done === true);
+  item.querySelector(".done").checked = spec.done === true;
+  item.querySelector(".done").setAttribute("aria-label", `Done: ${spec.text}`);
+  item.querySelector(".text").textContent = spec.text;
+  const about = [metadata.name, status?.phase, `version ${metadata.resourceVersion}`];
+  item.querySelector(".about").textContent = about.filter(Boolean).join(" · ");
+}
+
+function say(state, words) {
+  byId("following").className = state;
+  byId("following").textContent = words;
+}
+
+function showAnswer(problem) {
+  const known = problem instanceof Refused;
+  byId("answer-title").textContent = known ? `${problem.code} ${problem.reason}` : "No answer";
+  byId("answer-message").textContent = known ? problem.message : "The request did not get through.";
+  byId("answer").hidden = false;
+}
+
+function hideAnswer() {
+  byId("answer").hidden = true;
+}
+
+function showSignedOut() {
+  following.abort();
+  session = null;
+  for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = true;
+  byId("signed-out").hidden = false;
+}
+
+function showSignedIn() {
+  byId("person-name").textContent = session.displayName || session.subject;
+  byId("person-email").textContent = session.email;
+  for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = false;
+  byId("signed-out").hidden = true;
+  following = new AbortController();
+  follow(following.signal);
+}
+
+byId("create").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const text = byId("text");
+  const body = {
+    apiVersion: "notes.example.com/v1",
+    kind: "Note",
+    metadata: { generateName: "note-" },
+    spec: { text: text.value },
+  };
+  if (await change("POST", NOTES, { body })) text.value = "";
+});
+
+byId("answer-close").addEventListener("click", hideAnswer);
+
+byId("sign-out").addEventListener("click", async () => {
+  following.abort();
+  if (await change("POST", "/auth/logout")) location.assign("/auth/logged-out");
+});
+
+const answer = await fetch("/auth/session");
+if (answer.ok) {
+  session = await answer.json();
+  showSignedIn();
+} else {
+  showSignedOut();
+}
