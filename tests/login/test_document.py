@@ -1,0 +1,50 @@
+"""JSON from the issuer, read strictly."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foyer.login.document import is_text, parse
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
+def test_an_object_is_read_as_it_was_written(document: dict[str, object]) -> None:
+    assert parse(json.dumps(document).encode()) == document
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'"a"',
+        b"5",
+        b'{"a":1,"a":1}',
+        b'{"b":{"a":1,"a":2}}',
+        b'{"a":NaN}',
+        b'{"a":-Infinity}',
+        b'{"a":1}{"a":1}',
+        b"\xef\xbb\xbf{}",
+        '{"a":1}'.encode("utf-16"),
+        b'{"a":"\xff"}',
+        b"[" * 500_000,
+        b'{"a":' * 200_000,
+        b'{"a":' + b"9" * 5000 + b"}",
+    ],
+)
+def test_what_can_be_read_in_two_ways_or_not_at_all_is_none(content: bytes) -> None:
+    assert parse(content) is None
+
+
+@given(st.binary(max_size=60))
+def test_nothing_raises(content: bytes) -> None:
+    parse(content)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("", True), ("é😀", True), ("\ud83d", False), (5, False), (None, False)]
+)
+def test_text_is_what_utf_8_can_say(value: object, text: bool) -> None:
+    assert is_text(value) is text
