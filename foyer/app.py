@@ -42,7 +42,7 @@ class Foyer:
     """One replica: its listener, its upstreams, its clocks and its watched files."""
 
     def __init__(self, config: Config, log: Log) -> None:
-        """Makes everything that needs no loop. Raises FileError, ssl.SSLError or OSError for files that changed."""
+        """Makes everything that needs no loop. Raises FileError or OSError for files that changed."""
         self._config = config
         self._log = log
         self._keys = WatchedFile(
@@ -79,7 +79,9 @@ class Foyer:
         self._listener = Listener(self.front, self._turn, self._wheel, self._tls_context())
         address = self._config.listen
         await self._listener.open(address.host, address.port)
-        self._log.listening(str(Address(address.host, self._listener.port)), tls=self._certificate is not None)
+        self._log.listening(
+            str(Address(address.host, self._listener.port)), tls=self._certificate is not None
+        )
 
     def compose(self) -> None:
         """Everything but the listener, on the running loop: `front` can be served by any listener."""

@@ -15,7 +15,7 @@ from typing import Protocol
 from foyer.exchange.endings import CutShort, Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserSide, Cancellable, Passed, UpstreamReceiver
-from foyer.gate.admission import Gate, Named
+from foyer.gate.admission import NO_SESSION, Gate, Named
 from foyer.interruption import Interruption
 from foyer.k8s.incoming import incoming
 from foyer.k8s.outgoing import request_head
@@ -25,6 +25,7 @@ from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
 from foyer.routes import Matched, Route, find
+from foyer.session.seal import Session
 
 _PLAIN: Fields = [
     (b"content-type", b"text/plain; charset=utf-8"),
@@ -110,18 +111,30 @@ class Front:
             case Route.SESSION:
                 exchange.answer(self._login.session_answer(self._gate.session(head, self._clock())))
             case Route.LOGOUT:
-                self._logout(exchange, head)
+                self._logout(exchange, head, matched)
             case _:
                 exchange.answer(self._plain_answer(matched))
 
-    def _forward(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
-        session = self._gate.check(head, self._clock())
-        if isinstance(session, Interruption):
+    def _acting(self, exchange: Exchange, head: RequestHead, matched: Matched) -> Session | None:
+        """Whose request this is; None when it has been refused."""
+        session = self._gate.session(head, self._clock())
+        if session is None:
             exchange.asked = Asked(matched.route.value, head.method, matched.path)
-            exchange.refuse(session)
-            return
+            exchange.refuse(NO_SESSION)
+            return None
+        # Not the session itself: its token would stay in memory as long as a watch does.
         person = Named(session.email, session.subject)
         exchange.asked = Asked(matched.route.value, head.method, matched.path, person)
+        refusal = self._gate.proofs(head, session)
+        if refusal is not None:
+            exchange.refuse(refusal)
+            return None
+        return session
+
+    def _forward(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
+        session = self._acting(exchange, head, matched)
+        if session is None:
+            return
         exchange.admission = self._gate.admit(session, exchange)
         up = request_head(head, matched.upstream_target, session.id_token, self._kubernetes.authority)
         exchange.forward(up, self._kubernetes.upstream.open)
@@ -139,7 +152,9 @@ class Front:
             case Route.READYZ:
                 if self._ready():
                     return Answer(200, _PLAIN, b"ready\n")
-                return Answer(503, _PLAIN, b"not ready: the issuer has not been discovered, or foyer is stopping\n")
+                return Answer(
+                    503, _PLAIN, b"not ready: the issuer has not been discovered, or foyer is stopping\n"
+                )
             case Route.ASSET:
                 asset = self._pages.asset(matched.path)
                 assert asset is not None, "the route table lists the assets there are"
@@ -165,15 +180,16 @@ class Front:
             self._gate.registry.end(result.previous)
         exchange.answer(result.answer)
 
-    def _refuse_login(self, exchange: Exchange, refused: RefusedLogin, head: RequestHead, clear: Fields) -> None:
+    def _refuse_login(
+        self, exchange: Exchange, refused: RefusedLogin, head: RequestHead, clear: Fields
+    ) -> None:
         self._log.login_refused(refused)
         answer = self._pages.refused_login(refused, head)
         exchange.answer(Answer(answer.status, [*answer.fields, *clear], answer.content))
 
-    def _logout(self, exchange: Exchange, head: RequestHead) -> None:
-        session = self._gate.check(head, self._clock())
-        if isinstance(session, Interruption):
-            exchange.refuse(session)
+    def _logout(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
+        session = self._acting(exchange, head, matched)
+        if session is None:
             return
         # What it ends is cut before the logout's own answer is sent (spec 04, Session check).
         self._gate.registry.end(session.session_id)

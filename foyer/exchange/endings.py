@@ -1,4 +1,4 @@
-"""How an exchange ends: one value, kept in its closed state (spec 04, Abort; bounds, Cutting a response short)."""
+"""How an exchange ends: one value, kept in its closed state (spec 04, Abort)."""
 
 from dataclasses import dataclass
 from enum import Enum

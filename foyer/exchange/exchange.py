@@ -19,12 +19,19 @@ from enum import Enum
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol
 
-from foyer_native.inflate import STEP, GzipError, Inflater
-
 from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Ending, Interrupted
-from foyer.exchange.ports import HIGH_WATER, Answer, BrowserSide, Cancellable, Passed, UpstreamReceiver, UpstreamSide
+from foyer.exchange.ports import (
+    HIGH_WATER,
+    Answer,
+    BrowserSide,
+    Cancellable,
+    Passed,
+    UpstreamReceiver,
+    UpstreamSide,
+)
 from foyer.interruption import Interruption, Reason
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
+from foyer_native.inflate import GzipError, Inflater
 
 
 class State(Enum):
@@ -94,21 +101,25 @@ class Exchange:
         "browser",
         "ending",
         "head",
-        "status",
         "state",
+        "status",
     )
 
     def __init__(self, services: Services, browser: BrowserSide, head: RequestHead) -> None:
         self._services = services
         self.browser = browser
-        self.head: RequestHead | None = head  # dropped once nothing can be refused any more: it holds the cookie
+        self.head: RequestHead | None = (
+            head  # dropped once nothing can be refused any more: it holds the cookie
+        )
         self.state = State.ADMITTING
         self.ending: Ending | None = None
         self.status = 0  # of the API server's response, once its head has passed
         self.admission: Held | None = None  # given back at the end
         self.asked: object = None  # what the application's record of it needs
         self._upstream: UpstreamSide | None = None
-        self._upstream_over: Failure | bool = False  # True: whole; what it is while content is still to be decoded
+        self._upstream_over: Failure | bool = (
+            False  # True: whole; what it is while content is still to be decoded
+        )
         self._inflater: Inflater | None = None
         self._pending: Cancellable | None = None
         self._request: RequestHead | None = None
@@ -143,7 +154,7 @@ class Exchange:
         self.answer(self._services.interrupted(interruption, self.head), Interrupted(interruption))
 
     def wait_for(self, work: Cancellable) -> None:
-        """A coroutine of the application's will call `answer`; it is cancelled if the browser leaves first."""
+        """A coroutine of the application's will call `answer`; cancelled if the browser leaves first."""
         self._pending = work
 
     def forward(self, request: RequestHead, open_side: Callable[[UpstreamReceiver], Cancellable]) -> None:
@@ -301,7 +312,7 @@ class Exchange:
         """Decodes while the browser takes it; what is left waits, encoded."""
         try:
             while self.browser.queued <= HIGH_WATER:
-                piece = inflater.step(STEP)
+                piece = inflater.step(HIGH_WATER)
                 if not piece:
                     if self._upstream_over is not False:
                         self._finish(inflater)

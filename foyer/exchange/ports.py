@@ -25,7 +25,7 @@ class BrowserSide(Protocol):
         """Queue the final head; `head.ended` says that no content follows."""
 
     def send(self, data: bytes) -> None:
-        """Queue content. Above `HIGH_WATER` queued the exchange should stop sending until `browser_drained`."""
+        """Queue content. Above `HIGH_WATER` queued, wait for `browser_drained`."""
 
     def finish(self) -> None:
         """End the response cleanly, after what is queued."""
@@ -140,10 +140,15 @@ class Application(Protocol):
         """Called once a request, in the order they came. May answer at once through `side`."""
 
 
-HIGH_WATER = 64 * 1024
-"""Queued bytes above which a sender pauses its source. One read upstream (128 KiB at most) still fits in 256 KiB."""
+HIGH_WATER = 32 * 1024
+"""Queued bytes above which a sender pauses its source.
 
-LOW_WATER = 16 * 1024
+What a stalled browser can hold of one response (spec 03: 256 KiB): twice 32 KiB in the transport,
+this much queued and one step of decoding above it, and what was under way when the source was
+paused: 96 KiB, be it a read or an HTTP/2 window.
+"""
+
+LOW_WATER = 8 * 1024
 """Queued bytes below which it goes on."""
 
 
@@ -165,7 +170,7 @@ class FetchFailed(Exception):
 
 
 class Fetch(Protocol):
-    """A whole request and answer by a coroutine: bounded, timed, verified TLS, no redirect followed, no proxy."""
+    """A whole answer for a coroutine: bounded, timed, verified TLS, no redirect followed, no proxy."""
 
     async def __call__(
         self, method: bytes, url: str, fields: Fields, content: bytes = b"", *, limit: int, timeout: float

@@ -14,7 +14,7 @@ from foyer.session.live import signed_in
 from foyer.session.registry import Cuttable, Registry
 from foyer.session.seal import Session, SessionID
 
-_NO_SESSION = Interruption(Reason.UNAUTHORIZED, "You are not signed in, or your session has ended.")
+NO_SESSION = Interruption(Reason.UNAUTHORIZED, "You are not signed in, or your session has ended.")
 
 
 class Admission:
@@ -59,12 +59,9 @@ class Gate:
         """The live session of a request, or None. `now` is wall-clock time in seconds."""
         return signed_in(head.fields, self._keyring(), now, self._absolute_timeout)
 
-    def check(self, head: RequestHead, now: float) -> Session | Interruption:
-        """Session, then CSRF and origin: what a changing request of ours needs, without taking anything."""
-        session = self.session(head, now)
-        if session is None:
-            return _NO_SESSION
-        return check_change(head.method, head, session, self._origin) or session
+    def proofs(self, head: RequestHead, session: Session) -> Interruption | None:
+        """The refusal of a changing request that lacks its CSRF proof or its origin."""
+        return check_change(head.method, head, session, self._origin)
 
     def admit(self, session: Session, exchange: Cuttable) -> Admission:
         """Takes what a checked request holds while it is open."""

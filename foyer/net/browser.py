@@ -44,7 +44,17 @@ _PREFACE = b"PRI * HTTP/2.0"
 class BrowserConnection(Connection):
     """One connection from a browser or an ingress, from its first byte to its last."""
 
-    __slots__ = ("_application", "_closing_since", "_left", "_lingering", "_since", "_sniffed", "_wheel", "sides")
+    __slots__ = (
+        "_application",
+        "_closing_since",
+        "_draining",
+        "_left",
+        "_lingering",
+        "_since",
+        "_sniffed",
+        "_wheel",
+        "sides",
+    )
 
     def __init__(
         self, application: Application, turn: Turn, wheel: Wheel, left: Callable[[BrowserConnection], None]
@@ -57,6 +67,7 @@ class BrowserConnection(Connection):
         self._wheel = wheel
         self._left = left
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
+        self._draining = False
         self._lingering = False
         self._closing_since = 0.0
         self._since = turn.now()  # when what is waited for now began
@@ -266,6 +277,8 @@ class BrowserConnection(Connection):
         if codec is None or self.wire.closing:
             return
         self.drain()
+        if self._draining and not self.sides:
+            codec.closing = True
         if codec.closing:
             self._leave(codec)
             return
@@ -347,8 +360,7 @@ class BrowserConnection(Connection):
             self._close()
             return
         self.codec.go_away()
-        if not self.sides:
-            self.codec.closing = True
+        self._draining = True
         self.touch()
 
     def abort(self) -> None:

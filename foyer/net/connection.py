@@ -16,7 +16,7 @@ from foyer.net.wire import Wire
 from foyer.protocol.h1 import H1Client, H1Server
 from foyer.protocol.h2 import H2Client, H2Server
 
-QUANTUM = 64 * 1024
+QUANTUM = 32 * 1024
 """Bytes one side may send before its siblings have their turn, and a write's size."""
 
 CLOSING_TIME = 10.0

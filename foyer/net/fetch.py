@@ -1,4 +1,4 @@
-"""Whole answers for coroutines: what foyer reads from the issuer (spec 02, Login; architecture, reviews later).
+"""Whole answers for coroutines: what foyer reads from the issuer (spec 02, Login).
 
 Bounded in bytes and time, over verified TLS, with no redirect followed and no proxy from the
 environment: the `Fetch` port, over the same pool and codecs as everything else.

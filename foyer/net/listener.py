@@ -41,7 +41,7 @@ class Listener:
         wheel: Wheel,
         context: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
-        """`context` gives the TLS context for each new connection, so that certificates can change; None is plain."""
+        """`context` gives each new connection its TLS context, as certificates change; None is plain."""
         self._application = application
         self._turn = turn
         self._wheel = wheel

@@ -28,7 +28,7 @@ class Turn:
         self._touched: list[Flushed] = []
 
     def touch(self, connection: Flushed) -> None:
-        """Flushes `connection` when this turn's events have all been handled. The caller calls once a turn."""
+        """Flushes `connection` once this turn's events have been handled. Called once a turn."""
         if not self._touched:
             self._loop.call_soon(self._end)
         self._touched.append(connection)

@@ -268,9 +268,7 @@ class Waiting:
 class Upstream:
     """The connections to one server, pinned: its address and the roots it is verified by."""
 
-    def __init__(
-        self, host: str, port: int, context: ssl.SSLContext, turn: Turn, wheel: Wheel
-    ) -> None:
+    def __init__(self, host: str, port: int, context: ssl.SSLContext, turn: Turn, wheel: Wheel) -> None:
         """`context` offers the HTTP versions by ALPN and verifies `host` (a name or an address)."""
         self.wheel = wheel
         self._host = host

@@ -12,19 +12,19 @@ import ssl
 import struct
 from typing import Protocol, cast
 
-_RECEIVE = memoryview(bytearray(128 * 1024))
+_RECEIVE = memoryview(bytearray(96 * 1024))
 """One buffer for every connection of the process: what is read is copied out before the loop goes on.
-128 KiB is also the most that one read can bring past a pause (spec 03: 256 KiB a response)."""
+It is also the most that one read can bring past a pause (spec 03: 256 KiB a response)."""
 
 _PLAIN = memoryview(bytearray(16 * 1024))
 
 _RECORD = 16 * 1024
 """A TLS record's content. BIOs are fed in such pieces: they never give back what they grew to."""
 
-WRITE_HIGH = 64 * 1024
+WRITE_HIGH = 32 * 1024
 """Bytes in a transport above which nothing more is handed to it: the rest stays where a reset can drop it."""
 
-WRITE_LOW = 16 * 1024
+WRITE_LOW = 8 * 1024
 
 
 class Owner(Protocol):
@@ -37,7 +37,7 @@ class Owner(Protocol):
         """Bytes arrived."""
 
     def ended(self, clean: bool) -> None:
-        """The peer sends no more. Over TLS only a close_notify is clean: anything else may be a truncation."""
+        """The peer sends no more. Over TLS only a close_notify is clean: else it may be a truncation."""
 
     def lost(self, reason: Exception | None) -> None:
         """The connection is gone. Called once, last, whoever ended it."""
@@ -125,13 +125,13 @@ class Wire(asyncio.BufferedProtocol):
         self.cut_off()
 
     def cut_off(self) -> None:
-        """The same without TLS's close_notify: what was sent is short of its end, and cannot pass for whole."""
+        """The same without TLS's close_notify: what was sent cannot pass for whole."""
         if self._transport is not None and not self.closing:
             self.closing = True
             self._transport.close()
 
     def abort(self, *, reset: bool = False) -> None:
-        """Closes now and drops what was not sent. With `reset`, a TCP RST: no end that could pass for a clean one."""
+        """Closes now and drops what was not sent. With `reset`, a TCP RST: never a clean end."""
         if self._transport is None:
             return
         self.closing = True

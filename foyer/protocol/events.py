@@ -94,7 +94,7 @@ class Sink(Protocol):
         """A head arrived; `head.ended` says that `end` will not follow."""
 
     def content(self, stream: int, data: bytes, flow: int) -> None:
-        """Content arrived. `flow` counts against the peer's window until `acknowledge`d (RFC 9113 section 6.9)."""
+        """Content arrived. `flow` counts against the peer's window until acknowledged (RFC 9113 6.9)."""
 
     def end(self, stream: int) -> None:
         """The peer's message is whole; trailers never pass."""

@@ -28,7 +28,9 @@ _FIELD_LINES = rb"(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)*"
 _REQUEST = re.compile(_TOKEN + rb" [\x21-\x7e]+ HTTP/1\.[01]\r\n" + _FIELD_LINES + rb"\r\n")
 _RESPONSE = re.compile(rb"HTTP/1\.[01] [0-9]{3}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n" + _FIELD_LINES + rb"\r\n")
 _TRAILERS = re.compile(_FIELD_LINES + rb"\r\n")
-_FRAMING_FIELDS = re.compile(rb"\r\n(content-length|transfer-encoding):[ \t]*([^\r]*?)[ \t]*(?=\r)", re.IGNORECASE)
+_FRAMING_FIELDS = re.compile(
+    rb"\r\n(content-length|transfer-encoding):[ \t]*([^\r]*?)[ \t]*(?=\r)", re.IGNORECASE
+)
 _LENGTH = re.compile(rb"[0-9]{1,15}")
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _CHUNK_LINE = 18  # sixteen digits and CRLF
@@ -131,12 +133,13 @@ class _At(Enum):
 class ContentWalk:
     """Walks the content after one head and finds where the message ends."""
 
-    __slots__ = ("_at", "_framing", "_line", "_remaining")
+    __slots__ = ("_at", "_fault", "_framing", "_line", "_remaining")
 
     def __init__(self, framing: Content, length: int) -> None:
         self._framing = framing
         self._remaining = length
         self._line = b""  # an unfinished line or trailer section
+        self._fault: ProtocolFault | None = None  # found behind bytes that were in order
         self._at = _At.SIZE if framing is Content.CHUNKED else _At.DATA
         if framing is Content.LENGTH and not length:
             self._at = _At.DONE
@@ -154,8 +157,11 @@ class ContentWalk:
     def walk(self, data: bytes) -> int:
         """Goes over `data` and returns how much of it belongs to this message.
 
-        Raises `ProtocolFault` at the first byte that has more than one reading.
+        Raises `ProtocolFault` at the first byte that has more than one reading: when bytes before
+        it are in order, only at the next call, so that they have their way first.
         """
+        if self._fault is not None:
+            raise self._fault
         if self._framing is Content.UNTIL_CLOSE:
             return len(data)
         if self._framing is Content.LENGTH:
@@ -165,8 +171,13 @@ class ContentWalk:
                 self._at = _At.DONE
             return taken
         position = 0
-        while position < len(data) and self._at is not _At.DONE:
-            position = self._step(data, position)
+        try:
+            while position < len(data) and self._at is not _At.DONE:
+                position = self._step(data, position)
+        except ProtocolFault as fault:
+            if not position:
+                raise
+            self._fault = fault
         return position
 
     def _step(self, data: bytes, position: int) -> int:

@@ -111,12 +111,13 @@ class _H1:
 class H1Server(_H1):
     """A browser's connection. One exchange at a time, counted from 1 in `stream`."""
 
-    __slots__ = ("_answered", "_draining", "_refused", "cut", "until_close")
+    __slots__ = ("_answered", "_draining", "_head_only", "_refused", "cut", "until_close")
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink, h11.SERVER)
         self._answered = True  # nothing is being answered
         self._draining = False  # say `Connection: close` with the next head
+        self._head_only = False  # a HEAD, whose length is the GET's
         self._refused = False
         self.cut = False  # the response is to end short of its end
         self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
@@ -161,6 +162,7 @@ class H1Server(_H1):
 
     def _headed(self, event: h11.Request | h11.Response) -> None:
         assert isinstance(event, h11.Request)
+        self._head_only = event.method == b"HEAD"
         fields: Fields = []
         authority = b""
         for field in event.headers:
@@ -180,21 +182,23 @@ class H1Server(_H1):
     def send_head(self, stream: int, head: ResponseHead) -> None:
         """The final head. With `ended`, the whole response."""
         fields = head.fields
-        if head.ended and head.status not in _NO_CONTENT and not head.all(b"content-length"):
-            if self._h11._request_method != b"HEAD":  # a HEAD's length is the GET's, which is not known
-                fields = [*fields, (b"content-length", b"0")]
+        empty = head.ended and not self._head_only and head.status not in _NO_CONTENT
+        if empty and not head.all(b"content-length"):
+            fields = [*fields, (b"content-length", b"0")]
         if self._draining or not self._walk.done:
             # An answer before the upload's end: what follows on this connection is not a request.
             fields = [*fields, (b"connection", b"close")]
         self.until_close = self._h11.their_http_version == b"1.0" and not head.all(b"content-length")
         self._send(
-            h11.Response(status_code=head.status, headers=fields, reason=_REASONS.get(head.status, b"Unknown"))
+            h11.Response(
+                status_code=head.status, headers=fields, reason=_REASONS.get(head.status, b"Unknown")
+            )
         )
         if head.ended:
             self.send_data(stream, b"", True)
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
-        """Frames content. At the response's end the connection is ready for the next request, or `closing`."""
+        """Frames content. After the response's end the connection is ready again, or `closing`."""
         super().send_data(stream, data, end)
         if not end:
             return
@@ -205,7 +209,7 @@ class H1Server(_H1):
             self.closing = True
 
     def proceed(self) -> None:
-        """Goes on with pipelined requests, once the response before them was framed. Raises `ProtocolFault`."""
+        """Goes on with pipelined requests, once what was before them is framed. Raises `ProtocolFault`."""
         if self._held:
             self._advance()
 

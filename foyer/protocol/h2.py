@@ -7,6 +7,7 @@ h2 takes either for the end of the connection, while RFC 9113 section 6.8 lets t
 below the last one finish.
 """
 
+import re
 from collections.abc import Iterable
 
 import h2.config
@@ -31,13 +32,15 @@ MAX_STREAMS = 128
 BROWSER_WINDOW = 64 * 1024
 """A request stream's window: what an upload may have in flight while upstream is slow."""
 
-UPSTREAM_WINDOW = 128 * 1024
-"""A response stream's window. With `HIGH_WATER` queued behind it a stalled browser holds under 256 KiB."""
+UPSTREAM_WINDOW = 96 * 1024
+"""A response stream's window. With `HIGH_WATER` queued behind it, and what a transport holds, a stalled
+browser keeps under 256 KiB (spec 03)."""
 
 _FRAME_HEADER = 9
 _MAX_FRAME = 16384
 _GOAWAY = 7
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_METHOD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}")
 _SECRET = frozenset((b"authorization", b"set-cookie", b"cookie"))
 # Differ with every message, so that indexing them only pushes the useful entries out of the table.
 _FLEETING = frozenset((b"audit-id", b"content-length"))
@@ -273,6 +276,10 @@ class H2Server(_H2):
                 pseudo[name] = value
             else:
                 fields.append((name, value))
+        if not _METHOD.fullmatch(pseudo[b":method"]):
+            # h2 takes anything; over HTTP/1.1 upstream a space in it would end the method early.
+            self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
+            return
         head = RequestHead(
             pseudo[b":method"],
             pseudo[b":path"],
@@ -297,7 +304,7 @@ class H2Server(_H2):
         self.machine.send_headers(stream, fields, end_stream=head.ended)
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
-        """RST_STREAM: INTERNAL_ERROR for a response cut short, NO_ERROR after one that came before its upload."""
+        """RST_STREAM: INTERNAL_ERROR for a response cut short, NO_ERROR after one before its upload's end."""
         self._reset(stream, ErrorCodes.NO_ERROR if no_error else ErrorCodes.INTERNAL_ERROR)
 
     def proceed(self) -> None:
@@ -332,7 +339,10 @@ class H2Client(_H2):
     @property
     def capacity(self) -> int:
         """Streams that the API server takes at once on this connection, of the ids that are left."""
-        if self.closing or self.machine.highest_outbound_stream_id > self.machine.HIGHEST_ALLOWED_STREAM_ID // 2:
+        if (
+            self.closing
+            or self.machine.highest_outbound_stream_id > self.machine.HIGHEST_ALLOWED_STREAM_ID // 2
+        ):
             return 0
         return min(self.machine.remote_settings.max_concurrent_streams, MAX_STREAMS)
 
