@@ -21,7 +21,7 @@ import h2.settings
 from h2.settings import SettingCodes
 
 from tests.support.certs import ORIGIN_HOST, browser_context
-from tests.support.frames import Outbox
+from tests.support.frames import Goodbyes, Outbox
 from tests.support.messages import Framing, MalformedError, Message, Reader, chunk, delimited_by, head
 from tests.support.script import Aborted, Fields, How, Outcome, Script, Whole
 from tests.support.wire import End, Wire
@@ -90,7 +90,7 @@ class Exchange(ABC):
         """Queue request content; it leaves as the connection takes it."""
 
     @abstractmethod
-    def end(self) -> None:
+    def end(self, trailers: Fields | None = None) -> None:
         """End the request's content."""
 
     @property
@@ -197,9 +197,9 @@ class H1Exchange(Exchange):
     def send_body(self, data: bytes) -> None:
         self.browser.wire.send(chunk(data) if self.chunked and data else data)
 
-    def end(self) -> None:
+    def end(self, trailers: Fields | None = None) -> None:
         if self.chunked:
-            self.browser.wire.send(chunk(b""))
+            self.browser.wire.send(head(b"0", trailers or []))
 
     @property
     def unsent(self) -> int:
@@ -251,7 +251,10 @@ class H1Browser(Browser):
     def expect_answer(self, method: str | bytes = "GET", *, chunked: bool = False) -> H1Exchange:
         """The exchange of the next answer on this connection, for a request sent raw."""
         exchange = H1Exchange(self, _bytes(method), chunked)
-        self._waiting.append(exchange)
+        if self.closed is None:
+            self._waiting.append(exchange)
+        else:
+            exchange.outcome = Aborted(b"", How.IN_HEAD)
         return exchange
 
     def stop_reading(self) -> None:
@@ -335,8 +338,8 @@ class H2Exchange(Exchange):
         self.out.send(data)
         self.browser.push()
 
-    def end(self) -> None:
-        self.out.end()
+    def end(self, trailers: Fields | None = None) -> None:
+        self.out.end(trailers)
         self.browser.push()
 
     @property
@@ -373,7 +376,7 @@ class H2Browser(Browser):
         )
         self.h2 = h2.connection.H2Connection(config)
         self.streams: dict[int, H2Exchange] = {}
-        self.goaway: tuple[int, int] | None = None
+        self.goodbyes = Goodbyes()
         self._reading = True
         super().__init__(*arguments, **options)
         self.h2.local_settings = h2.settings.Settings(
@@ -456,8 +459,9 @@ class H2Browser(Browser):
         self.flush()
 
     def flush(self) -> None:
-        """Write what the h2 library has to say."""
-        if data := self.h2.data_to_send():
+        """Write what the h2 library has to say, unless our half has been closed."""
+        data = self.h2.data_to_send()
+        if data and not self.wire.finishing:
             self.wire.send(data)
 
     def send_frames(self, data: bytes) -> None:
@@ -465,7 +469,7 @@ class H2Browser(Browser):
         self.wire.send(data)
 
     def _received(self, data: bytes) -> None:
-        for event in self.h2.receive_data(data):
+        for event in self.h2.receive_data(self.goodbyes.without(data)):
             self._event(event)
         self.push()
 
@@ -495,8 +499,6 @@ class H2Browser(Browser):
                 exchange.outcome = exchange.outcome or Aborted(
                     bytes(exchange.content), How.RST_STREAM, int(event.error_code)
                 )
-            case h2.events.ConnectionTerminated():
-                self.goaway = (event.last_stream_id or 0, int(event.error_code or 0))
             case _:
                 pass
 

@@ -48,6 +48,7 @@ def server_context(alpn: str, host: str = UPSTREAM_HOST, *, ca: trustme.CA | Non
     return context
 
 
+@cache
 def browser_context(alpn: str) -> ssl.SSLContext:
     """A browser's context that trusts the authority and offers one protocol."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

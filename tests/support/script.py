@@ -16,6 +16,8 @@ from typing import Protocol
 PATIENCE = 5.0
 """Seconds after which something that did not happen is taken never to: it only bounds a failing test."""
 
+LOOK = 0.002
+
 Fields = list[tuple[bytes, bytes]]
 
 
@@ -49,13 +51,16 @@ class Script:
             self._parts.remove(part)
 
     def until(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-        """Move everything along until `condition` holds. Raises `OverdueError` with `what` was awaited."""
+        """Move everything along until `condition` holds. Raises `OverdueError` with `what` was awaited.
+
+        The condition is looked at whenever a socket moved, and every few milliseconds for what none tells of.
+        """
         deadline = time.monotonic() + seconds
         while not condition():
             left = deadline - time.monotonic()
             if left <= 0:
                 raise OverdueError(f"waited {seconds:g} s for {what}")
-            self.turn(min(left, 0.05))
+            self.turn(min(left, LOOK))
 
     def until_still(self, seconds: float = 0.15) -> None:
         """Move everything along until no socket has moved for `seconds`: the way to see a stall.

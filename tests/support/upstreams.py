@@ -15,6 +15,8 @@ import socket
 import ssl
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from selectors import EVENT_READ
 
 import h2.config
@@ -25,7 +27,7 @@ import h2.settings
 from h2.settings import SettingCodes
 
 from tests.support.certs import server_context
-from tests.support.frames import Outbox
+from tests.support.frames import Goodbyes, Outbox
 from tests.support.messages import Framing, Message, Reader, chunk, delimited_by, head
 from tests.support.script import Fields, Script
 from tests.support.wire import End, Wire
@@ -84,6 +86,11 @@ class Request(ABC):
         self.script.until(lambda: self.cancelled is not None, "the request to be cancelled")
         if isinstance(self.cancelled, int):
             assert self.cancelled == CANCEL, f"RST_STREAM {self.cancelled}, not CANCEL"
+
+    def expect_given_up(self) -> None:
+        """Wait for foyer to stop an upload that was answered before its end, whatever its reset says."""
+        self.script.until(lambda: self.cancelled is not None, "the upload to be given up")
+        assert not self.ended
 
     # -- what the test does
 
@@ -163,9 +170,11 @@ class Connection(ABC):
         """Close our half and wait until foyer has closed its own: it will not be used again."""
         self.wire.reading = True
         self.wire.finish()
-        if self.wire.fileno() >= 0:
-            self.expect_closed()
-        self.wire.close()
+        try:
+            if self.wire.fileno() >= 0:
+                self.expect_closed()
+        finally:
+            self.wire.close()
 
     @abstractmethod
     def _received(self, data: bytes) -> None: ...
@@ -214,9 +223,8 @@ class Upstream(ABC):
 
     def retire(self) -> None:
         """Close every connection, and see foyer close its half."""
-        for connection in self.connections:
-            connection.retire()
-        self.connections.clear()
+        while self.connections:
+            self.connections.pop().retire()
 
     def close(self) -> None:
         """Stop listening and drop every connection."""
@@ -224,6 +232,28 @@ class Upstream(ABC):
             connection.wire.close()
         self.script.remove(self)
         self._listener.close()
+
+    @contextmanager
+    def not_listening(self) -> Iterator[None]:
+        """Refuse connections to the port, and listen on it again afterwards."""
+        address = self._listener.getsockname()
+        self.script.remove(self)
+        self._listener.close()
+        # Bound and not listening, so that nothing else on this machine takes the port meanwhile.
+        with socket.socket() as held:
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.bind(address)
+            yield
+        self._listener = socket.create_server(address, backlog=128)
+        self._listener.setblocking(False)
+        self.script.add(self)
+
+    @contextmanager
+    def certified(self, context: ssl.SSLContext) -> Iterator[None]:
+        """Show the certificate of another context to connections from now on."""
+        kept, self.context = self.context, context
+        yield
+        self.context = kept
 
     # -- a Part of the script
 
@@ -392,14 +422,8 @@ class H2Request(Request):
         self.connection.push()
 
     def end(self, trailers: Fields | None = None) -> None:
-        if trailers is None:
-            self.out.end()
-            self.connection.push()
-            return
-        assert not len(self.out), "trailers follow the last of the content"
-        self.connection.h2.send_headers(self.stream, trailers, end_stream=True)
-        self.out.close()
-        self.connection.flush()
+        self.out.end(trailers)
+        self.connection.push()
 
     def reset(self, code: int = int(h2.errors.ErrorCodes.INTERNAL_ERROR)) -> None:
         self.out.close()
@@ -432,7 +456,7 @@ class H2Connection(Connection):
         )
         self.h2 = h2.connection.H2Connection(config)
         self.h2.local_settings = h2.settings.Settings(client=False, initial_values=upstream.settings)
-        self.goaway_received: tuple[int, int] | None = None
+        self.goodbyes = Goodbyes(preface=24)
         self._streams: dict[int, H2Request] = {}
         super().__init__(upstream, sock)
         self.h2.initiate_connection()
@@ -464,12 +488,13 @@ class H2Connection(Connection):
         self.flush()
 
     def flush(self) -> None:
-        """Write what the h2 library has to say."""
-        if data := self.h2.data_to_send():
+        """Write what the h2 library has to say, unless our half has been closed."""
+        data = self.h2.data_to_send()
+        if data and not self.wire.finishing:
             self.wire.send(data)
 
     def _received(self, data: bytes) -> None:
-        for event in self.h2.receive_data(data):
+        for event in self.h2.receive_data(self.goodbyes.without(data)):
             self._event(event)
         self.push()
 
@@ -493,8 +518,6 @@ class H2Connection(Connection):
                 request = self._streams[event.stream_id]
                 request.out.close()
                 request.cancelled = int(event.error_code)
-            case h2.events.ConnectionTerminated():
-                self.goaway_received = (event.last_stream_id or 0, int(event.error_code or 0))
             case _:
                 pass
 

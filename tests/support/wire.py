@@ -52,7 +52,7 @@ class Wire:
         self._ended = ended
         self._plain = bytearray()
         self._cipher = bytearray()
-        self._finishing = False
+        self.finishing = False
         self._finished = False
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
@@ -68,19 +68,24 @@ class Wire:
         return len(self._plain) + len(self._cipher)
 
     @property
+    def undecrypted(self) -> int:
+        """Bytes received of a TLS record that is not whole yet."""
+        return self._in.pending
+
+    @property
     def alpn(self) -> str | None:
         """The protocol TLS agreed on."""
         return self._tls.selected_alpn_protocol() if self._tls else None
 
     def send(self, data: bytes) -> None:
         """Queue bytes and give the kernel what it takes."""
-        assert not self._finishing, "this half of the connection has been closed"
+        assert not self.finishing, "this half of the connection has been closed"
         self._plain += data
         self._flush()
 
     def finish(self) -> None:
         """Close our half once everything queued is sent: close_notify and FIN, while reading goes on."""
-        self._finishing = True
+        self.finishing = True
         self._flush()
 
     def drop(self) -> None:
@@ -91,13 +96,13 @@ class Wire:
 
     def cut(self) -> None:
         """Close our half by FIN alone, without TLS's close_notify (after what the kernel took)."""
-        self._finishing = self._finished = True
+        self.finishing = self._finished = True
         self.socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close the socket now. What the other side does later is not seen."""
         self._script.remove(self)
-        self._finishing = self._finished = True
+        self.finishing = self._finished = True
         self.socket.close()
 
     # -- a Part of the script
@@ -195,7 +200,7 @@ class Wire:
             if self.end is End.OPEN:
                 self._over(End.RESET)
             return
-        if self._finishing:
+        if self.finishing:
             self._finished = True
             self._say_end()
 

@@ -1,0 +1,53 @@
+"""The four pairings: every test in here that asks for `pairing` runs in each of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.leaks import Leaks
+from tests.support.pairings import Pairing, Products
+
+
+@pytest.fixture(scope="session")
+def products(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Products]:
+    products = Products(tmp_path_factory.mktemp("foyer"))
+    yield products
+    products.stop()
+
+
+@pytest.fixture(params=["h1", "h2"], ids=lambda version: f"browser-{version}")
+def browser_version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["h1", "h2"], ids=lambda version: f"upstream-{version}")
+def upstream_version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def tls() -> bool:
+    """Whether browsers speak TLS to foyer. A test module may say otherwise."""
+    return True
+
+
+@pytest.fixture
+def flags() -> dict[str, str]:
+    """foyer's flags beyond the usual. A test module may say otherwise."""
+    return {}
+
+
+@pytest.fixture
+def pairing(
+    browser_version: str, upstream_version: str, tls: bool, flags: dict[str, str], products: Products
+) -> Iterator[Pairing]:
+    product = products.product(upstream_version, tls, flags)
+    pairing = Pairing(browser_version, products.upstream(upstream_version), product, Leaks(), tls=tls)
+    yield pairing
+    try:
+        pairing.leave()
+    except BaseException:
+        # One foyer that does not come to rest should fail one test.
+        products.discard(product)
+        raise
+    pairing.check_leaks()
