@@ -6,8 +6,8 @@ from tests.support.browsers import Exchange, H1Browser, H2Browser
 from tests.support.certs import ORIGIN_HOST
 from tests.support.messages import head
 from tests.support.pairings import JSON, Pairing
-from tests.support.script import Fields, Whole
-from tests.support.upstreams import H2Connection, H2Request
+from tests.support.script import Aborted, Fields, How, Whole
+from tests.support.upstreams import H2Connection, H2Request, Request
 
 PODS = "/k8s/api/v1/namespaces/n/pods"
 
@@ -262,3 +262,33 @@ def assert_the_connection_is_no_pipe(pairing: Pairing, browser: H1Browser) -> No
     pairing.script.until(lambda: bool(after.status or browser.closed), "an answer or the close")
     assert after.status in (0, 401)
     pairing.upstream.expect_nothing()
+
+
+# HTTP/1.0, which has no chunks: content of unknown length ends with the connection.
+
+
+def asked_by_http_1_0(pairing: Pairing) -> tuple[Exchange, Request]:
+    if not isinstance(pairing.browser, H1Browser):
+        pytest.skip("HTTP/1.0 is an older HTTP/1.1")
+    exchange = pairing.browser.expect_answer()
+    fields = [(b"Host", ORIGIN_HOST.encode()), *pairing.me.fields]
+    pairing.browser.send_raw(head(b"GET /k8s/api HTTP/1.0", fields))
+    request = pairing.upstream.expect()
+    request.respond(200, JSON)
+    request.send(b"{")
+    return exchange, request
+
+
+def test_a_browser_of_http_1_0_gets_no_chunks(pairing: Pairing) -> None:
+    exchange, request = asked_by_http_1_0(pairing)
+    request.send(b"}")
+    request.end()
+    assert exchange.read_until_end() == Whole(b"{}")
+    assert exchange.all("transfer-encoding") == []
+
+
+def test_a_response_cut_for_a_browser_of_http_1_0_has_no_clean_close(pairing: Pairing) -> None:
+    exchange, request = asked_by_http_1_0(pairing)
+    assert exchange.read_exactly(1) == b"{"
+    request.reset()
+    assert exchange.read_until_end() == Aborted(b"{", How.WITHOUT_CLOSE_NOTIFY)
