@@ -275,7 +275,9 @@ class Upstream:
         self._port = port
         self._context = context
         self._turn = turn
-        self._connections: list[UpstreamConnection] = []
+        self._connections: dict[UpstreamConnection, None] = {}
+        # Those that may have room: with 1,800 watches over HTTP/1.1 all others are busy.
+        self._roomy: dict[UpstreamConnection, None] = {}
         self._connecting: dict[UpstreamConnection, asyncio.Task[None]] = {}
         self._waiting: deque[Waiting] = deque()
         self._expected = 0  # exchanges a new connection is expected to take; 0 until one has told
@@ -298,11 +300,13 @@ class Upstream:
         return waiting
 
     def _roomiest(self) -> UpstreamConnection | None:
-        best, room = None, 0
-        for connection in self._connections:
-            has = connection.room
-            if has > room:
-                best, room = connection, has
+        best, most = None, 0
+        for connection in [*self._roomy]:
+            room = connection.room
+            if room <= 0:
+                del self._roomy[connection]
+            elif room > most:
+                best, most = connection, room
                 if not connection.sides:
                     break
         return best
@@ -311,13 +315,15 @@ class Upstream:
         """`connection` may have room: whoever waited longest goes first."""
         if connection.usable and connection in self._connecting:
             del self._connecting[connection]
-            self._connections.append(connection)
+            self._connections[connection] = None
             if connection.codec is not None:
                 self._expected = max(1, connection.codec.capacity)
         while self._waiting and connection.room > 0:
             receiver = self._waiting.popleft().receiver
             if receiver is not None:
                 connection.join(receiver)
+        if connection.room > 0:
+            self._roomy[connection] = None
         if self._waiting:
             self._connect_as_needed()
 
@@ -364,8 +370,8 @@ class Upstream:
 
     def forget(self, connection: UpstreamConnection) -> None:
         """`connection` takes no more exchanges."""
-        if connection in self._connections:
-            self._connections.remove(connection)
+        self._connections.pop(connection, None)
+        self._roomy.pop(connection, None)
 
     def close(self) -> None:
         """Ends every connection, and fails whoever waits."""
