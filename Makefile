@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
-NATIVE := native/foyer_native/inflate.pyx
+NATIVE := $(wildcard native/foyer_native/*.pyx)
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -21,8 +21,9 @@ USABLE := import sys, sysconfig, pathlib, ensurepip, venv; \
 	or not (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists())
 
 # The environment serves this folder: not one that was copied, nor another Python than it was built for.
-SOUND := import sys, pathlib, foyer_native.inflate as inflate; \
-	sys.exit(not pathlib.Path(inflate.__file__).is_relative_to(pathlib.Path("native").resolve()))
+SOUND := import sys, pathlib, foyer_native.base64url as one, foyer_native.inflate as other; \
+	here = pathlib.Path("native").resolve(); \
+	sys.exit(not all(pathlib.Path(module.__file__).is_relative_to(here) for module in (one, other)))
 
 # Branch coverage, in percent. Here and not in pyproject.toml, so that a part of the tests can be run alone.
 FLOOR := 90
@@ -101,7 +102,7 @@ clean: ## remove what was built, the environment too
 define ensure-venv
 	@if ! $(PY) -c '$(USABLE)' 2>/dev/null || ! $(PY) -m pip --version >/dev/null 2>&1; then \
 		if ! command -v cc >/dev/null && ! command -v gcc >/dev/null; then \
-			echo "foyer needs a C compiler for its gzip module. Debian, Ubuntu: apt-get install gcc libc6-dev;" \
+			echo "foyer needs a C compiler for its native moduless. Debian, Ubuntu: apt-get install gcc libc6-dev;" \
 				"Fedora: dnf install gcc" >&2; exit 1; \
 		fi; \
 		for python in $(PYTHONS); do \
@@ -119,13 +120,13 @@ endef
 
 $(RUN): pyproject.toml $(NATIVE)
 	$(ensure-venv)
-	@echo "setup: foyer, its libraries and its native module (a minute the first time)"
+	@echo "setup: foyer, its libraries and its native modules (a minute the first time)"
 	@$(PIP) install --quiet --editable .
 	@touch $@
 
 $(DEV): pyproject.toml $(NATIVE)
 	$(ensure-venv)
-	@echo "setup: foyer, its native module, and what the tests and checks need (a minute or two the first time)"
+	@echo "setup: foyer, its native modules, and what the tests and checks need (a minute or two the first time)"
 	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $(RUN) $@
 
