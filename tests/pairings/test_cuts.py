@@ -117,3 +117,40 @@ def test_a_shutdown_lets_what_ends_in_time_end(own_pairing: Pairing) -> None:
     assert exchange.read_until_end().content == b"event\nlast\n"
     pairing.script.until(stopped.done, "foyer to stop")
     stopped.result()
+
+
+# foyer's own faults
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_fault_while_a_request_is_judged_is_an_abort_and_leaves_nothing_open(
+    pairing: Pairing, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    pairing.fault_expected = True
+    with monkeypatch.context() as broken:
+        broken.setattr("foyer.front.request_head", _fault)
+        exchange = pairing.connect().request(method, WATCH, pairing.me.change, b"{}")
+        assert isinstance(exchange.read_until_end(), Aborted)
+    assert pairing.logged("internal error")[0]["error"] == "ZeroDivisionError"
+    assert [line["cause"] for line in pairing.logged("response cut short")] == ["internal"]
+    pairing.script.until(lambda: pairing.product.open_exchanges == 0, "the exchange to be closed")
+
+
+def test_a_fault_with_a_response_ends_it_and_none_of_its_neighbours(
+    pairing: Pairing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairing.fault_expected = True
+    neighbour, neighbours_request = watching(pairing, pairing.me)
+    exchange = pairing.connect().request("GET", WATCH, pairing.me.fields)
+    request = pairing.upstream.expect()
+    with monkeypatch.context() as broken:
+        broken.setattr("foyer.front.incoming", _fault)
+        request.respond(200, JSON)
+        assert isinstance(exchange.read_until_end(), Aborted)
+    request.expect_cancelled()
+    neighbours_request.send(b"more\n")
+    assert neighbour.read_exactly(5) == b"more\n"
+
+
+def _fault(*arguments: object) -> None:
+    raise ZeroDivisionError
