@@ -42,7 +42,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("no cluster: FOYER_CLUSTER names no folder with the scripts that start one")
     cluster = Cluster(Path(scripts), tmp_path_factory.mktemp("cluster"))
     yield cluster
-    cluster.down()
+    cluster.close()
 
 
 @pytest.fixture(scope="session")

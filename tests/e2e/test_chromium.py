@@ -42,7 +42,7 @@ def page(foyer: Foyer, http_version: str, tmp_path: Path) -> Iterator[Page]:
     arguments = ["--disable-http2"] if http_version == "HTTP/1.1" else []
     with (
         chromium(*arguments) as browser,
-        visitor(browser, tmp_path, "last") as page,
+        visitor(browser, tmp_path, "last", scripted=True) as page,
     ):
         yield page
 
@@ -106,3 +106,23 @@ def test_a_page_reads_changes_and_watches_until_logout_breaks_its_watch(
     page.wait_for_function("window.ended === 'aborted'")
     assert SESSION not in {kept["name"] for kept in page.context.cookies()}
     assert page.evaluate(f"fetch('{CONFIGMAPS}').then((answer) => answer.status)") == 401
+
+
+def test_an_answer_that_comes_before_an_upload_ends_reaches_the_page_whole(
+    page: Page, foyer: Foyer, web: Web
+) -> None:
+    """kube-apiserver reads 3 MiB of a document and then refuses it; the page sends twelve."""
+    page.goto(f"{foyer.origin}/auth/login?return_to=/")
+    sign_in_at_dex(page, "alice")
+    page.wait_for_url(f"{foyer.origin}/")
+    cookie(page, web)
+    session = page.evaluate("fetch('/auth/session').then((answer) => answer.json())")
+    headers = {"Content-Type": "application/json", session["csrfHeader"]: session["csrfToken"]}
+    for _ in range(3):
+        answer = page.evaluate(
+            """([path, headers]) => fetch(path, { method: "POST", headers, body: "a".repeat(12e6) })
+                .then(async (answer) => [answer.status, (await answer.json()).reason])""",
+            [CONFIGMAPS, headers],
+        )
+        assert answer == [413, "RequestEntityTooLarge"]
+        assert page.evaluate(f"fetch('{CONFIGMAPS}').then((answer) => answer.status)") == 200

@@ -26,11 +26,11 @@ def streaming_list(browser: Browser, name: str) -> Watch:
 
 
 def assert_sees_each_change_at_once(watch: Watch, cluster: Cluster, name: str, changes: int = 5) -> None:
-    for i in range(changes):
-        cluster.set_data(name, tick=f"{id(watch)}-{i}")
-        event = watch.event()
+    for _ in range(changes):
+        tick = cluster.tick(name)
+        event = watch.change()
         assert watch.seconds_waited < PROMPT
-        assert (event["type"], event["object"]["data"]["tick"]) == ("MODIFIED", f"{id(watch)}-{i}")
+        assert (event["type"], event["object"]["data"]["tick"]) == ("MODIFIED", tick)
 
 
 def test_a_watch_from_a_version_sees_each_change_at_once(bob: Browser, cluster: Cluster) -> None:
@@ -104,7 +104,7 @@ def test_a_table_can_be_watched(bob: Browser, cluster: Cluster) -> None:
         accept="application/json;as=Table;v=v1;g=meta.k8s.io",
     )
     assert watch.event()["object"]["kind"] == "Table"
-    cluster.set_data("settings-4", tick=str(id(watch)))
+    cluster.tick("settings-4")
     assert watch.event()["type"] == "MODIFIED"
 
 

@@ -1,6 +1,6 @@
 """A browser at foyer's origin: one HTTP version, one cookie jar, exact bytes in request lines.
 
-It builds on httpx's transport and not on its client, which would normalise paths, add fields
+It builds on transports of httpx and not on its client, which would normalise paths, add fields
 and keep cookies by rules of its own. Redirects are answers here like any other.
 """
 
@@ -20,6 +20,7 @@ import httpx
 
 from tests.e2e.harness.cookies import CookieJar
 from tests.e2e.harness.dex import Dex
+from tests.e2e.harness.http2 import HTTP2Transport
 from tests.e2e.harness.leaks import Leaks
 from tests.e2e.harness.loop import LoopThread
 from tests.e2e.harness.sealing import Sealing
@@ -76,6 +77,12 @@ class Watch:
         line = self._next(within)
         assert isinstance(line, str), f"the watch ended ({line.value}) where an event was due"
         event: dict[str, Any] = httpx.Response(200, text=line).json()
+        return event
+
+    def change(self, within: float = 5.0) -> dict[str, Any]:
+        """The next event that is no BOOKMARK, of which the API server sends one a minute."""
+        while (event := self.event(within))["type"] == "BOOKMARK":
+            pass
         return event
 
     def events_to(self, kind: str, within: float = 5.0) -> list[dict[str, Any]]:
@@ -148,11 +155,7 @@ class Browser:
         self._loop = web.loop
         self._leaks = web.leaks
         self._csrf = ("", "")
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=ssl.create_default_context(cafile=web.ca_file),
-            http1=http_version == "HTTP/1.1",
-            http2=http_version == "HTTP/2",
-        )
+        self._transport = self._loop.run(self._make_transport())
 
     # Requests
 
@@ -206,6 +209,12 @@ class Browser:
         """Leave: the connections close with whatever is open on them."""
         self._loop.run(self._transport.aclose())
 
+    async def _make_transport(self) -> httpx.AsyncBaseTransport:
+        context = ssl.create_default_context(cafile=self._web.ca_file)
+        if self.http_version == "HTTP/2":
+            return HTTP2Transport(context)
+        return httpx.AsyncHTTPTransport(verify=context)
+
     async def _whole(
         self,
         method: str,
@@ -238,6 +247,7 @@ class Browser:
             content=content or None,
             extensions={"target": target.encode("latin-1"), "timeout": timeouts},
         )
+        request.method = method  # httpx writes it in upper case, but methods are case-sensitive
         response = await self._transport.handle_async_request(request)
         assert response.http_version == self.http_version
         self._look_at(f"{method} {target}", response)

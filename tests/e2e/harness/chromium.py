@@ -29,11 +29,13 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 
 
 @contextmanager
-def visitor(browser: Browser, screenshots: Path, name: str) -> Iterator[Page]:
-    """A page of somebody with no cookies, which shows its last state in a screenshot."""
-    # The certificates are the run's own. Scripts that the tests put into foyer's pages are not
-    # foyer's, whose policy allows none.
-    context = browser.new_context(ignore_https_errors=True, bypass_csp=True)
+def visitor(browser: Browser, screenshots: Path, name: str, *, scripted: bool = False) -> Iterator[Page]:
+    """A page of somebody with no cookies, which leaves a screenshot of its last state.
+
+    `scripted`: the test puts scripts into foyer's own pages, whose policy allows none.
+    """
+    # The certificates are the run's own, and no authority of the browser's vouches for them.
+    context = browser.new_context(ignore_https_errors=True, bypass_csp=scripted)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     try:

@@ -10,6 +10,7 @@ import re
 import signal
 import ssl
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import httpx
 
 from tests.e2e.harness.audit import AuditLog
+from tests.e2e.harness.waiting import wait_for
 
 CORE = "/api/v1/namespaces/demo"
 QUIZ = "/apis/examples.foyer.dev/v1/namespaces/demo/quizsubmissions"
@@ -30,8 +32,8 @@ class Cluster:
         self._scripts = scripts
         self._folder = folder
         self.env: dict[str, str] = {}
-        self.up()
         self._admin: httpx.Client | None = None
+        self.up()
 
     # Life and death
 
@@ -40,10 +42,20 @@ class Cluster:
         self._script("up")
         lines = (self._folder / "env").read_text().splitlines()
         self.env = dict(line.split("=", 1) for line in lines)
+        # Ready is not all: for a moment after its start an API server answers 429 to lists whose
+        # storage is still being read.
+        for path in (f"{CORE}/configmaps", QUIZ, "/api/v1/namespaces/large/configmaps"):
+            wait_for(f"a list of {path}", lambda: self.admin.get(path).status_code == 200)  # noqa: B023
 
     def down(self, *names: str) -> None:
         """End all of it, or the named processes, as an orderly shutdown does."""
         self._script("down", *names)
+
+    def close(self) -> None:
+        """End all of it, for good."""
+        if self._admin is not None:
+            self._admin.close()
+        self.down()
 
     def signal_apiserver(self, number: signal.Signals) -> None:
         """SIGKILL for a crash, SIGTERM for an orderly end, SIGSTOP for one that falls silent."""
@@ -91,6 +103,15 @@ class Cluster:
 
     def set_data(self, name: str, **data: str) -> None:
         """Change a ConfigMap of the demo namespace from elsewhere."""
+        self._patch(name, data)
+
+    def tick(self, name: str) -> str:
+        """Change it so that every watch of it gets an event: the new value of `tick` in its data."""
+        tick = uuid.uuid4().hex
+        self._patch(name, {"tick": tick})
+        return tick
+
+    def _patch(self, name: str, data: dict[str, str]) -> None:
         patch = json.dumps({"data": data})
         headers = {"Content-Type": "application/merge-patch+json"}
         self.admin.patch(f"{CORE}/configmaps/{name}", content=patch, headers=headers).raise_for_status()

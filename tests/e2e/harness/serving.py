@@ -90,6 +90,8 @@ class Foyer:
         """Wait for its end, and for the rest of its log."""
         code = self._process.wait(within)
         self._reader.join(5)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
         return code
 
     def stop(self) -> int:

@@ -1,0 +1,139 @@
+"""`foyer demo` in a real browser: the one test here that needs no cluster, in both HTTP versions."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.harness.chromium import PATIENCE, chromium, visitor
+from tests.e2e.harness.leaks import Leaks
+from tests.e2e.harness.serving import FOYER
+
+ADA, BOB = ("ada@example.com", "edit"), ("bob@example.com", "read")
+
+Open = Callable[[str], Page]
+
+expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, leaks: Leaks) -> Iterator[str]:
+    """Runs the demo on a port of its own: the address that it prints."""
+    log = tmp_path_factory.mktemp("demo") / "log"
+    with log.open("wb") as stderr:
+        command = [FOYER, "demo", "-listen", "127.0.0.1:0"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    with process:
+        assert process.stdout is not None
+        address = None
+        while address is None and (line := process.stdout.readline()):
+            address = re.search(r"https://127\.0\.0\.1:\d+", line)
+        assert address is not None, log.read_text()
+        yield address[0]
+        process.terminate()
+        assert process.wait(10) == 0
+    leaks.saw("the demo's log", log.read_bytes())
+
+
+@pytest.fixture
+def open_page(demo: str, http_version: str, tmp_path: Path) -> Iterator[Open]:
+    """Opens the demo in a window of its own, and lets no page of it fail or ask elsewhere unseen."""
+    arguments = ["--disable-http2"] if http_version == "HTTP/1.1" else []
+    errors: list[str] = []
+    hosts: set[str] = set()
+    with ExitStack() as windows:
+        browser = windows.enter_context(chromium(*arguments))
+
+        def open_page(name: str) -> Page:
+            page = windows.enter_context(visitor(browser, tmp_path, name))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("request", lambda request: hosts.add(request.url.split("/")[2].partition(":")[0]))
+            page.goto(demo)
+            return page
+
+        yield open_page
+    assert errors == []
+    assert hosts == {"127.0.0.1"}
+
+
+def sign_in(page: Page, person: tuple[str, str]) -> None:
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Email").fill(person[0])
+    page.get_by_label("Password").fill(person[1])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text(person[0])).to_be_visible()
+
+
+def add_note(page: Page, text: str) -> None:
+    page.get_by_label("New note").fill(text)
+    page.get_by_role("button", name="Add").click()
+
+
+def note(page: Page, text: str) -> Locator:
+    return page.get_by_role("listitem").filter(has_text=text)
+
+
+def test_a_change_made_in_one_window_appears_in_another_until_its_owner_signs_out(
+    demo: str, open_page: Open, http_version: str
+) -> None:
+    ada, bob = open_page("ada"), open_page("bob")
+    for page, person in ((ada, ADA), (bob, BOB)):
+        expect(page.get_by_text("Nobody is signed in")).to_be_visible()
+        sign_in(page, person)
+        expect(page.get_by_role("status")).to_contain_text("Live")
+        assert page.get_by_role("listitem").count() > 0, "the demo comes with notes"
+
+    text = f"Water the plants over {http_version}"
+    add_note(ada, text)
+    expect(note(bob, text)).to_be_visible()
+    note(ada, text).get_by_role("checkbox").check()
+    expect(note(bob, text).get_by_role("checkbox")).to_be_checked()
+    note(ada, text).get_by_role("button", name="Delete").click()
+    expect(note(bob, text)).to_have_count(0)
+
+    ada.get_by_role("button", name="Sign out").click()
+    ada.wait_for_url(f"{demo}/auth/logged-out")
+    ada.goto(demo)
+    expect(ada.get_by_text("Nobody is signed in")).to_be_visible()
+    expect(bob.get_by_role("status")).to_contain_text("Live")
+
+
+def test_a_reader_sees_the_refusal_of_kubernetes_as_it_is(open_page: Open, http_version: str) -> None:
+    bob = open_page("bob")
+    sign_in(bob, BOB)
+    add_note(bob, f"Not mine to write over {http_version}")
+    expect(bob.get_by_role("alert")).to_contain_text("403 Forbidden")
+    expect(bob.get_by_role("alert")).to_contain_text('User "bob@example.com" cannot create resource "notes"')
+
+
+def test_who_edits_what_somebody_else_has_changed_is_told_409(open_page: Open, http_version: str) -> None:
+    one, other = open_page("one"), open_page("other")
+    sign_in(one, ADA)
+    sign_in(other, ADA)
+    text = f"Written twice over {http_version}"
+    add_note(one, text)
+    note(one, text).get_by_role("button", name="Edit").click()
+    expect(note(other, text)).to_be_visible()
+    note(other, text).get_by_role("checkbox").check()
+    expect(note(one, text).get_by_role("checkbox")).to_be_checked()
+    note(one, text).get_by_role("textbox").fill("too late")
+    note(one, text).get_by_role("button", name="Save").click()
+    expect(one.get_by_role("alert")).to_contain_text("409 Conflict")
+    note(other, text).get_by_role("button", name="Delete").click()
+    expect(note(one, text)).to_have_count(0)
+
+
+def test_a_sign_in_with_a_wrong_password_can_be_tried_again(open_page: Open) -> None:
+    page = open_page("nobody")
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Email").fill(ADA[0])
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Password").fill(ADA[1])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text(ADA[0])).to_be_visible()
