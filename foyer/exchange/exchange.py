@@ -108,6 +108,7 @@ class Exchange:
     def __init__(self, services: Services, browser: BrowserSide, head: RequestHead) -> None:
         self._services = services
         self.browser = browser
+        browser.receiver = self
         self.head: RequestHead | None = (
             head  # dropped once nothing can be refused any more: it holds the cookie
         )

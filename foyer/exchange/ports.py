@@ -14,6 +14,9 @@ from foyer.protocol.events import Fields, RequestHead, ResponseHead
 class BrowserSide(Protocol):
     """The browser's half: an exchange's place on the connection its request came by."""
 
+    receiver: "BrowserReceiver | None"
+    """Who is told what happens here: set by whoever takes the request, before it answers anything."""
+
     @property
     def queued(self) -> int:
         """Bytes of content accepted and not yet taken by the transport or the peer's window."""
