@@ -1,4 +1,4 @@
-"""Refused logins as values (spec 02, Login): a stable reason, and what of the issuer's answer may be shown."""
+"""Refused logins as values (spec 02, Login): a stable reason, and what of the answer may be shown."""
 
 from dataclasses import dataclass
 from enum import Enum
