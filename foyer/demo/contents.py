@@ -12,10 +12,10 @@ from foyer.demo.apiserver.writing import Place, Writer
 from foyer.demo.people import NAMESPACES as PLACES
 
 _NOTES = (
-    ("welcome", "Sign in as Ada to change this, as Bob to be refused.", False),
-    ("two-windows", "Open a second window: what changes in one appears in the other.", False),
-    ("conflict", "Edit this in both windows at once and save twice: the second is a 409.", False),
-    ("start-the-demo", "Start the demo.", True),
+    ("Sign in as Ada to change this, as Bob to be refused.", False),
+    ("Open a second window: what changes in one appears in the other.", False),
+    ("Edit this in both windows at once and save twice: the second is a 409.", False),
+    ("Start the demo.", True),
 )
 
 _CONFIG_MAPS = (
@@ -38,8 +38,8 @@ def furnish(store: Store, now: float) -> None:
     place = _Placing(store, now)
     for namespace in PLACES:
         place(NAMESPACES, "", {"metadata": {"name": namespace}})
-    for name, text, done in _NOTES:
-        place(NOTES, "demo", {"metadata": {"name": name}, "spec": {"text": text, "done": done}})
+    for number, (text, done) in enumerate(_NOTES, start=1):
+        place(NOTES, "demo", {"metadata": {"name": f"note-{number}"}, "spec": {"text": text, "done": done}})
     for name, data in _CONFIG_MAPS:
         place(CONFIG_MAPS, "demo", {"metadata": {"name": name}, "data": data})
     secret = {"metadata": {"name": "demo-secret"}, "stringData": {"password": "not-for-readers"}}

@@ -11,6 +11,7 @@ import secrets
 import signal
 import sys
 import time
+from dataclasses import dataclass
 
 import uvloop
 
@@ -40,6 +41,14 @@ FOYERS = frozenset((b"auth", b"k8s", b"stream", b"fleet", b"targets", b"_foyer",
 """The first path segments that are foyer's (spec 01, Routes)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Where the application is, and the file of the authority that its certificate is from."""
+
+    url: str
+    ca_file: str
+
+
 class Ingress:
     """An `Application` that routes whole path segments, as an ingress in front of both would."""
 
@@ -64,8 +73,8 @@ class Demo:
         self._log = log
         self._foyer: Foyer | None = None
 
-    async def start(self) -> None:
-        """Listens, composes, and says what there is. Raises OSError when the address cannot be had."""
+    async def start(self) -> Started:
+        """Listens and composes. Raises OSError when the address cannot be had."""
         made = certificates.make([self._listen.host], time.time())
         ca_file, context = self._files.tls(made)
         self._serving = serving = Serving(context)
@@ -78,7 +87,7 @@ class Demo:
         api_url = await self._start_api(trusted)
         self._foyer = self._compose(url, issuer_url, api_url, ca_file, secret)
         front.application = Ingress(self._foyer.front, serving.server(Site()))
-        print(welcome(url, ca_file), flush=True)
+        return Started(url, ca_file)
 
     async def _start_issuer(self, host: str, client: Client) -> tuple[str, TrustedIssuer]:
         # The browser goes there too, so it is reachable wherever the demo is.
@@ -123,13 +132,13 @@ class Demo:
         await asyncio.sleep(0)  # aborted transports report their end in the next turn
 
 
-def welcome(url: str, ca_file: str) -> str:
+def welcome(started: Started) -> str:
     """What a person needs to know."""
     people = "\n".join(
         f"  {person.email}, password {person.password}: {person.name} {person.may}" for person in PEOPLE
     )
     return f"""
-foyer demo: {url}/
+foyer demo: {started.url}/
 
 Who can sign in:
 {people}
@@ -137,7 +146,7 @@ Who can sign in:
 The certificate was made just now, so a browser will ask whether you mean it: for this address and
 for the issuer's. Nothing here leaves this machine or outlives the process.
 
-  curl --cacert {ca_file} {url}/auth/session
+  curl --cacert {started.ca_file} {started.url}/auth/session
 
 Log lines follow. Ctrl-C ends it.
 """
@@ -149,7 +158,8 @@ async def _run(listen: Address, files: Files, log: Log) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     demo = Demo(listen, files, log)
-    await demo.start()
+    started = await demo.start()
+    print(welcome(started), flush=True)
     await ended.wait()
     await demo.stop()
 

@@ -47,7 +47,7 @@ class Server:
 
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
         """One exchange for each request head."""
-        exchange = _Exchange(self, side, head)
+        side.receiver = exchange = _Exchange(self, side, head)
         exchange.start()
         return exchange
 

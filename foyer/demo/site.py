@@ -1,4 +1,4 @@
-"""The demo's application: one page, one script, one stylesheet, as any web server would serve them.
+"""The demo's application: one page with its script, stylesheet and icon, as any web server would serve them.
 
 It stands in for somebody's application behind the same origin as foyer, so it knows nothing of
 foyer but the routes that every application does.
@@ -20,12 +20,13 @@ POLICY = (
 _FILES = {
     "/": ("index.html", b"text/html; charset=utf-8"),
     "/notes.js": ("notes.js", b"text/javascript; charset=utf-8"),
+    "/notes.svg": ("notes.svg", b"image/svg+xml"),
     "/notes.css": ("notes.css", b"text/css; charset=utf-8"),
 }
 
 
 class Site:
-    """A `Handler` for three files."""
+    """A `Handler` for these files."""
 
     def __init__(self) -> None:
         folder = resources.files("foyer.demo").joinpath("page")

@@ -37,10 +37,15 @@ class Authenticator:
     """From an `Authorization` value to a user."""
 
     def __init__(
-        self, issuers: tuple[TrustedIssuer, ...] = (), tokens: Mapping[str, User] | None = None
+        self,
+        issuers: tuple[TrustedIssuer, ...] = (),
+        tokens: Mapping[str, User] | None = None,
+        *,
+        remembered: int = REMEMBERED,
     ) -> None:
         self._issuers = issuers
         self._tokens = dict(tokens or {})
+        self._limit = remembered
         self._verified: OrderedDict[str, tuple[User, float, float]] = OrderedDict()
 
     def __call__(self, authorization: str, now: float) -> User | None:
@@ -60,7 +65,7 @@ class Authenticator:
             return None
         self._verified[token] = known
         self._verified.move_to_end(token)
-        if len(self._verified) > REMEMBERED:
+        if len(self._verified) > self._limit:
             self._verified.popitem(last=False)
         return user
 

@@ -38,7 +38,7 @@ def index() -> Object:
 
 
 def version3(name: str) -> Object | None:
-    """`/openapi/v3/<name>`, such as `apis/notes.example.com/v1`; None when there is none."""
+    """`/openapi/v3/<name>`, such as `apis/example.com/v1`; None when there is none."""
     rows = _roots().get(name)
     if rows is None:
         return None

@@ -11,7 +11,7 @@ from foyer.demo.apiserver.document import Object
 from foyer.demo.apiserver.schema import BOOLEAN, METADATA, STRING, STRING_MAP, STRINGS, fields
 from foyer.demo.apiserver.status import qualified
 
-NOTE_GROUP = "notes.example.com"
+NOTE_GROUP = "example.com"
 """The custom kind's group."""
 
 

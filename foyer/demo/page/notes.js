@@ -1,6 +1,6 @@
 // Notes: list them, change them, follow them. Kubernetes answers; this page shows its answers as they are.
 
-const NOTES = "/k8s/apis/notes.example.com/v1/namespaces/demo/notes";
+const NOTES = "/k8s/apis/example.com/v1/namespaces/demo/notes";
 const FIRST_WAIT = 1000; // ms before following again; doubled after each failure
 const LONGEST_WAIT = 30000;
 
@@ -226,7 +226,7 @@ byId("create").addEventListener("submit", async (event) => {
   event.preventDefault();
   const text = byId("text");
   const body = {
-    apiVersion: "notes.example.com/v1",
+    apiVersion: "example.com/v1",
     kind: "Note",
     metadata: { generateName: "note-" },
     spec: { text: text.value },

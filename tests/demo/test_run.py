@@ -1,0 +1,174 @@
+"""The whole demo over its sockets, as a browser uses it."""
+
+import asyncio
+import json
+import re
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+
+from foyer.config import Address
+from foyer.demo.people import ADA, BOB, Person
+from foyer.demo.run import FOYERS, Demo, Ingress, Started, welcome
+from foyer.demo.serving import Files, reachable
+from foyer.exchange.ports import Application
+from foyer.observe import Log
+from foyer.protocol.events import RequestHead
+from foyer.routes import Route
+from tests.demo.fakes import FakeSide
+
+NOTES = "/k8s/apis/example.com/v1/namespaces/demo/notes"
+
+
+class Visitor:
+    """A browser that keeps its cookies and follows what it is told to."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        self.client = client
+        self.url = url
+        self.csrf: dict[str, str] = {}
+
+    async def sign_in(self, person: Person) -> dict[str, Any]:
+        form = await self.client.get(f"{self.url}/auth/login", follow_redirects=True)
+        inputs = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form.text)
+        fields = {name: unescape(value) for name, value in inputs}
+        sent = fields | {"email": person.email, "password": person.password}
+        page = await self.client.post(str(form.url.copy_with(query=None)), data=sent, follow_redirects=True)
+        assert (page.status_code, str(page.url)) == (200, f"{self.url}/")
+        session: dict[str, Any] = (await self.get("/auth/session")).json()
+        self.csrf = {session["csrfHeader"]: session["csrfToken"], "Origin": self.url}
+        return session
+
+    async def get(self, path: str) -> httpx.Response:
+        return await self.client.get(self.url + path)
+
+    async def post(self, path: str, body: Any = None) -> httpx.Response:
+        return await self.client.post(self.url + path, json=body, headers=self.csrf)
+
+
+@asynccontextmanager
+async def demo() -> AsyncIterator[Started]:
+    """A demo that is ready."""
+    with Files() as files:
+        running = Demo(Address("127.0.0.1", 0), files, Log(lambda line: True))
+        started = await running.start()
+        try:
+            yield started
+        finally:
+            await running.stop()
+
+
+@asynccontextmanager
+async def visitor(started: Started, *, http2: bool) -> AsyncIterator[Visitor]:
+    context = ssl.create_default_context(cafile=started.ca_file)
+    async with httpx.AsyncClient(verify=context, http2=http2, trust_env=False, timeout=20) as client:
+        visiting = Visitor(client, started.url)
+        for _ in range(10_000):
+            if (await visiting.get("/readyz")).status_code == 200:
+                break
+        yield visiting
+
+
+def run(test: Callable[[Visitor], Awaitable[None]], *, http2: bool) -> None:
+    async def whole() -> None:
+        async with demo() as started, visitor(started, http2=http2) as visiting:
+            await test(visiting)
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
+def test_the_editor_signs_in_and_what_she_changes_arrives_on_an_open_watch(http2: bool) -> None:
+    async def test(ada: Visitor) -> None:
+        session = await ada.sign_in(ADA)
+        assert (session["email"], session["displayName"]) == ("ada@example.com", "Ada Editor")
+        version = (await ada.get(NOTES)).json()["metadata"]["resourceVersion"]
+        watch = f"{ada.url}{NOTES}?watch=1&resourceVersion={version}"
+        async with ada.client.stream("GET", watch) as answer:
+            lines = answer.aiter_lines()
+            head = {"apiVersion": "example.com/v1", "kind": "Note", "metadata": {"generateName": "n-"}}
+            created = await ada.post(NOTES, head | {"spec": {"text": "hello"}})
+            assert created.status_code == 201
+            event = json.loads(await anext(lines))
+            assert (event["type"], event["object"]) == ("ADDED", created.json())
+            assert (await ada.post("/auth/logout")).status_code == 204
+            # The session's end cuts the watch, and a cut can never pass for an end.
+            with pytest.raises(httpx.TransportError):
+                await anext(lines)
+        assert (await ada.get("/auth/session")).status_code == 401
+
+    run(test, http2=http2)
+
+
+def test_the_reader_is_refused_by_kubernetes_in_its_own_words() -> None:
+    async def test(bob: Visitor) -> None:
+        await bob.sign_in(BOB)
+        assert len((await bob.get(NOTES)).json()["items"]) == 4
+        refused = await bob.get("/k8s/api/v1/namespaces/demo/secrets")
+        assert (refused.status_code, refused.json()["reason"]) == (403, "Forbidden")
+        assert 'User "bob@example.com" cannot list resource "secrets"' in refused.json()["message"]
+        assert (await bob.post(NOTES, {})).json()["reason"] == "Forbidden"
+
+    run(test, http2=True)
+
+
+def test_the_page_is_at_the_root_and_foyer_behind_its_prefixes() -> None:
+    async def test(anyone: Visitor) -> None:
+        page = await anyone.get("/")
+        assert "/notes.js" in page.text
+        assert (await anyone.get("/notes.js")).status_code == 200
+        assert (await anyone.get("/healthz")).status_code == 200
+        assert (await anyone.get("/auth/session")).json() == {"authenticated": False}
+        assert (await anyone.get("/_foyer/style.css")).headers["content-type"].startswith("text/css")
+        assert (await anyone.get(NOTES)).json()["reason"] == "Unauthorized"
+
+    run(test, http2=True)
+
+
+class Named:
+    """An `Application` that only remembers what came to it."""
+
+    def __init__(self) -> None:
+        self.targets: list[bytes] = []
+
+    def begin(self, side: object, head: RequestHead) -> Any:
+        self.targets.append(head.target)
+
+
+def test_whole_segments_are_routed() -> None:
+    foyer, page = Named(), Named()
+    ingress: Application = Ingress(foyer, page)
+    foyers = [b"/auth/login?x", b"/k8s", b"/stream/v1", b"/_foyer/x", b"/healthz", b"*", b"host:443", b""]
+    pages = [b"/", b"/?a=/k8s", b"/authors", b"/k8sx", b"//k8s", b"/notes.js", b"/x/k8s/"]
+    for target in [*foyers, *pages]:
+        ingress.begin(FakeSide(), RequestHead(b"GET", target, []))
+    assert (foyer.targets, page.targets) == (foyers, pages)
+
+
+def test_every_route_of_foyer_but_its_start_page_is_behind_a_prefix() -> None:
+    for route in Route:
+        if route.value.startswith("/") and route.value != "/":
+            assert route.value.split("/")[1].encode() in FOYERS
+
+
+def test_the_welcome_says_where_and_who() -> None:
+    said = welcome(Started("https://127.0.0.1:8443", "ca.crt"))
+    for words in (
+        "https://127.0.0.1:8443/",
+        "ada@example.com, password edit",
+        "bob@example.com",
+        "--cacert ca.crt",
+    ):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("host", "name"), [("", "localhost"), ("0.0.0.0", "localhost"), ("::", "localhost"), ("::1", "::1")]
+)
+def test_every_address_of_this_machine_is_also_localhost(host: str, name: str) -> None:
+    assert reachable(host) == name

@@ -1,0 +1,52 @@
+"""The application's files."""
+
+import re
+
+import pytest
+
+from foyer.demo.site import Site
+from foyer.exchange.ports import Answer
+from tests.demo.fakes import ask
+
+
+def get(path: str, method: str = "GET") -> Answer:
+    answer = ask(Site(), method, path, 0.0)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", b"text/html"),
+        ("/notes.js", b"text/javascript"),
+        ("/notes.css", b"text/css"),
+        ("/notes.svg", b"image/svg"),
+    ],
+)
+def test_each_file_is_there_with_its_type_and_policy(path: str, kind: bytes) -> None:
+    fields = dict(get(path).fields)
+    assert fields[b"content-type"].startswith(kind)
+    assert fields[b"content-security-policy"].startswith(b"default-src 'none'; script-src 'self';")
+    assert fields[b"x-content-type-options"] == b"nosniff"
+
+
+def test_the_page_needs_nothing_that_its_policy_forbids() -> None:
+    page = get("/").content.decode()
+    assert not re.search(r"<style|style=|<script(?![^>]*src=)|\son\w+=|javascript:", page)
+    for url in re.findall(r'(?:src|href)="([^"]*)"', page):
+        assert url.startswith("/auth/") or get(url).status == 200
+
+
+def test_the_script_writes_what_others_wrote_as_text_alone() -> None:
+    script = get("/notes.js").content.decode()
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script
+    )
+
+
+def test_anything_else_is_not_there_and_nothing_can_be_changed() -> None:
+    assert [get(path).status for path in ("/index.html", "/../site.py", "/notes.js/")] == [404] * 3
+    refused = get("/", "POST")
+    assert (refused.status, dict(refused.fields)[b"allow"]) == (405, b"GET, HEAD")
+    assert get("/", "HEAD").status == 200
