@@ -139,12 +139,14 @@ class Wire:
             self._over(End.CLOSED)
 
     def _read_tls(self, data: bytes) -> None:
-        self._in.write(data) if data else self._in.write_eof()
+        if data:
+            self._in.write(data)
         if not self.established:
             self._shake_hands()
         if self.established:
             self._decrypt()
-        elif not data and self.end is End.OPEN:
+        # Not by `write_eof`, which CPython 3.11.2 reads back as a close_notify.
+        if not data and self.end is End.OPEN:
             self._over(End.RAGGED)
 
     def _decrypt(self) -> None:
