@@ -8,7 +8,7 @@ from tests.e2e.harness.cluster import CORE, QUIZ, Cluster
 
 CONFIGMAPS = f"/k8s{CORE}/configmaps"
 STREAMING_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-PROMPT = 0.5
+PROMPT = 1.0
 """Seconds: far above what an event takes on one machine, far below any timer that would hold it back."""
 
 
@@ -130,3 +130,13 @@ def assert_hardened_watch(watch: Watch) -> None:
     assert "content-encoding" not in watch.headers
     assert "content-length" not in watch.headers
     assert_hardened(watch.response)
+
+
+def test_more_watches_than_one_connection_upstream_may_carry_all_see_a_change(
+    signed_in: Callable[[str], Browser], cluster: Cluster
+) -> None:
+    """kube-apiserver allows 100 streams a connection, and a browser over HTTP/1.1 opens one for each."""
+    browsers = [signed_in("bob@example.com") for _ in range(6)]
+    watches = [plain_watch(browser, "settings-5") for browser in browsers for _ in range(60)]
+    tick = cluster.tick("settings-5")
+    assert {watch.change(within=10)["object"]["data"]["tick"] for watch in watches} == {tick}
