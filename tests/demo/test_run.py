@@ -3,10 +3,15 @@
 import asyncio
 import json
 import re
+import signal
+import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -128,6 +133,31 @@ def test_the_page_is_at_the_root_and_foyer_behind_its_prefixes() -> None:
         assert (await anyone.get(NOTES)).json()["reason"] == "Unauthorized"
 
     run(test, http2=True)
+
+
+def _demo(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "foyer.cli", "demo", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_command_says_where_it_is_and_leaves_nothing_behind() -> None:
+    with _demo("-listen", "127.0.0.1:0") as running:
+        assert running.stdout is not None
+        ca_file = next(
+            found[1] for line in running.stdout if (found := re.search(r"--cacert (\S+) https://127", line))
+        )
+        assert Path(ca_file).read_bytes().startswith(b"-----BEGIN CERTIFICATE")
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(10) == 0
+    assert not Path(ca_file).parent.exists()
+
+
+def test_an_address_that_is_taken_is_said_to_be() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with _demo("-listen", address) as refused:
+            _, said = refused.communicate(timeout=10)
+        assert (refused.returncode, f"cannot listen on {address}" in said) == (1, True)
 
 
 class Named:

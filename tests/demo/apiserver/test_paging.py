@@ -135,6 +135,11 @@ def test_a_version_from_the_future_is_a_504_that_says_when_to_come_back(five: Cl
         ),
         ("resourceVersionMatch=Foo&resourceVersion=1", 422, 'Unsupported value: "Foo"'),
         ("resourceVersionMatch=Exact&resourceVersion=0", 422, 'forbidden for resourceVersion "0"'),
+        (
+            "continue=e30&resourceVersionMatch=NotOlderThan&resourceVersion=1",
+            422,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ),
         ("sendInitialEvents=true", 422, "sendInitialEvents is forbidden for list"),
         (
             "continue=e30&resourceVersion=5",
@@ -152,6 +157,25 @@ def test_options_that_make_no_sense_are_refused(
     reply = cluster.ask("GET", f"{CONFIG_MAPS}?{query}")
     assert reply.status == status
     assert message in reply.message
+
+
+def test_a_custom_kind_names_no_field_but_the_two_of_every_kind(cluster: Cluster) -> None:
+    assert (
+        cluster.ask("GET", f"{NOTES}?fieldSelector=spec.text%3Dx").message
+        == "field label not supported: spec.text"
+    )
+
+
+def test_a_token_from_the_future_is_a_504(five: Cluster) -> None:
+    token = Position(five.store.version + 1, "a\0").token()
+    assert five.ask("GET", f"{CONFIG_MAPS}?continue={token}").status == 504
+
+
+def test_the_past_of_one_namespace_is_read_from_its_own_changes(five: Cluster) -> None:
+    version = five.store.version
+    five.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "elsewhere"}})
+    past = five.ask("GET", f"{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
+    assert names(past.json) == ["m0", "m1", "m2", "m3", "m4"]
 
 
 def test_a_field_selector_picks_by_name_and_namespace(five: Cluster) -> None:

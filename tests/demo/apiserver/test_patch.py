@@ -44,6 +44,38 @@ def test_a_merge_patch_does_what_the_rfc_shows(original: Any, patch: Any, result
     assert original == before
 
 
+# RFC 6902, Appendix A: target, operation, result.
+APPLIED: list[tuple[Any, dict[str, Any], Any]] = [
+    ({"foo": "bar"}, {"op": "add", "path": "/baz", "value": "qux"}, {"baz": "qux", "foo": "bar"}),
+    ({"foo": ["a", "c"]}, {"op": "add", "path": "/foo/1", "value": "b"}, {"foo": ["a", "b", "c"]}),
+    ({"baz": "qux", "foo": "bar"}, {"op": "remove", "path": "/baz"}, {"foo": "bar"}),
+    ({"foo": ["a", "b", "c"]}, {"op": "remove", "path": "/foo/1"}, {"foo": ["a", "c"]}),
+    ({"baz": "qux"}, {"op": "replace", "path": "/baz", "value": "boo"}, {"baz": "boo"}),
+    ({"foo": ["a", "b"]}, {"op": "replace", "path": "/foo/1", "value": "c"}, {"foo": ["a", "c"]}),
+    ({"a": {"b": 1}, "c": {}}, {"op": "move", "from": "/a/b", "path": "/c/d"}, {"a": {}, "c": {"d": 1}}),
+    ({"foo": ["a", "b", "c"]}, {"op": "move", "from": "/foo/0", "path": "/foo/2"}, {"foo": ["b", "c", "a"]}),
+    (
+        {"baz": "q", "foo": ["a", 2]},
+        {"op": "test", "path": "/foo/1", "value": 2.0},
+        {"baz": "q", "foo": ["a", 2]},
+    ),
+    ({"foo": "bar"}, {"op": "add", "path": "/c", "value": {"g": {}}}, {"foo": "bar", "c": {"g": {}}}),
+    ({"foo": "bar"}, {"op": "add", "path": "/b", "value": 1, "xyz": 1}, {"foo": "bar", "b": 1}),
+    ({"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": 10}, {"/": 9, "~1": 10}),
+    ({"foo": ["bar"]}, {"op": "add", "path": "/foo/-", "value": ["a"]}, {"foo": ["bar", ["a"]]}),
+    ({"a": [1]}, {"op": "copy", "from": "/a", "path": "/b"}, {"a": [1], "b": [1]}),
+    ({"a": 1}, {"op": "replace", "path": "", "value": 5}, 5),
+    ({"a": 1}, {"op": "add", "path": "", "value": []}, []),
+]
+
+
+@pytest.mark.parametrize(("target", "operation", "result"), APPLIED)
+def test_a_json_patch_does_what_the_rfc_shows(target: Any, operation: dict[str, Any], result: Any) -> None:
+    before = copy.deepcopy(target)
+    assert json_patch(target, [operation]) == result
+    assert target == before
+
+
 FAILURES: list[tuple[Any, list[dict[str, Any]]]] = [
     ({"a": 1}, [{"op": "test", "path": "/a", "value": 2}]),
     ({"a": 1}, [{"op": "test", "path": "/a", "value": True}]),

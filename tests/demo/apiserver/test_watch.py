@@ -64,6 +64,20 @@ def test_a_field_selector_follows_one_object(two: Cluster) -> None:
     assert watch.names() == [("ADDED", "b"), ("MODIFIED", "b")]
 
 
+def test_what_has_passed_is_selected_as_what_comes(two: Cluster) -> None:
+    version = two.store.version
+    two.merge(f"{CONFIG_MAPS}/b", {"data": {"k": "unseen"}})
+    two.merge(f"{CONFIG_MAPS}/a", {"metadata": {"labels": None}})
+    watch = two.watch(f"{CONFIG_MAPS}?watch=1&labelSelector=app&resourceVersion={version}")
+    assert watch.names() == [("DELETED", "a")]
+
+
+def test_time_that_passes_after_the_end_changes_nothing(two: Cluster) -> None:
+    watch = two.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=1")
+    watch.outflow.tick(two.clock.advance(10_000))
+    assert [kind for kind, _ in watch.events()] == ["ERROR"]
+
+
 def test_the_deprecated_path_is_a_watch_of_one_object(two: Cluster) -> None:
     watch = two.watch("/api/v1/watch/namespaces/demo/configmaps/a")
     assert watch.names() == [("ADDED", "a")]

@@ -387,9 +387,11 @@ def test_a_patch_that_cannot_be_is_refused(
 
 def test_a_deeply_nested_patch_is_a_bad_request(cluster: Cluster) -> None:
     cluster.config_map("m")
-    for depth in (400, 900, 50_000):
-        body = b'{"data":' * depth + b"1" + b"}" * depth
-        assert cluster.ask("PATCH", f"{CONFIG_MAPS}/m", body, kind=MERGE_PATCH).status in (400, 422)
+    for depth in (400, 600, 990, 50_000):
+        nested = b'{"data":' * depth + b"1" + b"}" * depth
+        assert cluster.ask("PATCH", f"{CONFIG_MAPS}/m", nested, kind=MERGE_PATCH).status in (400, 422)
+        operation = b'[{"op":"add","path":"/data","value":' + nested + b"}]"
+        assert cluster.ask("PATCH", f"{CONFIG_MAPS}/m", operation, kind=JSON_PATCH).status in (400, 422)
 
 
 def test_immutable_data_stays_as_it_is(cluster: Cluster) -> None:
@@ -502,6 +504,34 @@ def test_a_namespace_waits_for_finalizers_and_takes_nothing_new_meanwhile(cluste
     assert refused.json["details"]["causes"][0]["reason"] == "NamespaceTerminating"
     cluster.merge(f"{CONFIG_MAPS}/m", {"metadata": {"finalizers": None}})
     assert cluster.ask("GET", "/api/v1/namespaces/demo", as_="admin").status == 404
+
+
+def test_a_namespace_keeps_what_only_the_system_decides(cluster: Cluster) -> None:
+    change = {"metadata": {"labels": {"a": "b"}}, "spec": {"finalizers": []}, "status": {"phase": "Lost"}}
+    changed = cluster.merge("/api/v1/namespaces/demo", change, as_="admin").json
+    assert changed["metadata"]["labels"] == {"a": "b", "kubernetes.io/metadata.name": "demo"}
+    assert (changed["spec"], changed["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
+
+
+def test_a_dry_run_of_the_last_finalizer_or_a_namespace_deletes_nothing(cluster: Cluster) -> None:
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "m", "finalizers": ["example.com/f"]}})
+    cluster.ask("DELETE", f"{CONFIG_MAPS}/m")
+    assert cluster.merge(f"{CONFIG_MAPS}/m?dryRun=All", {"metadata": {"finalizers": None}}).status == 200
+    assert cluster.ask("DELETE", "/api/v1/namespaces/demo?dryRun=All", as_="admin").status == 200
+    assert cluster.ask("GET", f"{CONFIG_MAPS}/m").status == 200
+
+
+def test_a_strict_patch_is_refused_for_what_it_leaves_unknown(cluster: Cluster) -> None:
+    cluster.note("n")
+    reply = cluster.merge(f"{NOTES}/n?fieldValidation=Strict", {"spec": {"colour": "red"}})
+    assert (reply.status, "strict decoding error" in reply.message) == (400, True)
+
+
+def test_an_unknown_field_validation_is_refused(cluster: Cluster) -> None:
+    reply = cluster.ask("PUT", f"{CONFIG_MAPS}/m?fieldValidation=Loose", {"metadata": {"name": "m"}})
+    assert reply.message.startswith(
+        'UpdateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value'
+    )
 
 
 def test_a_full_store_says_so(cluster: Cluster) -> None:
