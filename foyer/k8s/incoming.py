@@ -30,6 +30,9 @@ _CONTENT_TYPES = frozenset(
         b"application/cbor-seq",
         b"application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
         b"application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+        # What Kubernetes 1.37 answers with, whichever of the two was asked for.
+        b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+        b"application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
         b"text/plain",  # logs, and the refusals of Priority and Fairness
     )
 )

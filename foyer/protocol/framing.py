@@ -180,6 +180,12 @@ class ContentWalk:
             self._fault = fault
         return position
 
+    def check(self, data: bytes) -> None:
+        """Goes over `data` and raises `ProtocolFault` for any fault in it, also one behind bytes in order."""
+        self.walk(data)
+        if self._fault is not None:
+            raise self._fault
+
     def _step(self, data: bytes, position: int) -> int:
         match self._at:
             case _At.DATA:

@@ -154,6 +154,9 @@ class H1Server(_H1):
         if not head:
             return False
         framing, length = request_content(head)
+        if framing is Content.CHUNKED and self._held:
+            # What came with the head is walked before anything goes up: a trick in it goes nowhere.
+            ContentWalk(framing, length).check(self._held)
         self._walk = ContentWalk(framing, length) if length or framing is not Content.LENGTH else _WHOLE
         self._answered = False
         self.stream += 1

@@ -61,6 +61,8 @@ def test_an_answer_of_kubernetes_keeps_its_status(status: int) -> None:
         b"application/cbor-seq",
         b"application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
         b"application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+        b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+        b"application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
         b"text/plain",
         b"text/plain; charset=utf-8",
         b"application/json;stream=watch",
