@@ -87,15 +87,15 @@ def gzip_member(content: bytes) -> bytes:
     return zlib.compress(content, 1, zlib.MAX_WBITS + 16)
 
 
-def a_list() -> list[bytes]:
+def a_list(count: int) -> list[bytes]:
     source = random.Random(1)
-    items = [pod(source, number) for number in range(50_000)]
+    items = [pod(source, number) for number in range(count)]
     return [gzip_member(json.dumps({"kind": "PodList", "items": items}).encode())]
 
 
-def a_watch() -> list[bytes]:
+def a_watch(count: int) -> list[bytes]:
     source = random.Random(2)
-    events = ({"type": "MODIFIED", "object": pod(source, number)} for number in range(20_000))
+    events = ({"type": "MODIFIED", "object": pod(source, number)} for number in range(count))
     return [gzip_member(json.dumps(event).encode() + b"\n") for event in events]
 
 
@@ -165,7 +165,8 @@ def best_times(engines: dict[str, Engine], members: list[bytes]) -> tuple[dict[s
     return best, sizes.pop()
 
 
-def main() -> None:
+def main(objects: int = 50_000, events: int = 20_000) -> None:
+    """Prints a table for a list of so many objects and a watch of so many events."""
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, Engine] = {
             "foyer_native": module,
@@ -174,7 +175,7 @@ def main() -> None:
         }
         if (isal := linked(Path(folder))) is not None:
             engines["ISA-L, linked"] = isal
-        for load, members in (("list", a_list()), ("watch", a_watch())):
+        for load, members in (("list", a_list(objects)), ("watch", a_watch(events))):
             best, size = best_times(engines, members)
             packed = sum(map(len, members))
             print(f"{load}: {size / 1e6:.0f} MB, {size / packed:.1f}:1, {len(members)} members")
