@@ -45,18 +45,29 @@ class Wheel:
             entries.discard(entry)
 
     def turn(self, now: float) -> None:
-        """Asks every entry whose tick has come."""
+        """Asks every entry whose tick has come.
+
+        One that fails must not take the others' deadlines with it: all are asked before its exception is
+        raised.
+        """
+        faults: list[Exception] = []
         until = int(now / TICK)
         for slot in sorted(s for s in self._slots if s <= until):
             self._done = max(self._done, slot)
             for entry in self._slots.pop(slot):
                 if entry.slot != slot:
-                    continue  # removed by one before it
+                    continue  # removed, or moved, by one before it
                 entry.slot = -1
-                again = entry.due(now)
+                try:
+                    again = entry.due(now)
+                except Exception as fault:  # whatever it is, it is raised below
+                    faults.append(fault)
+                    continue
                 if again is not None:
                     self.add(entry, again)
         self._done = max(self._done, until)
+        if faults:
+            raise ExceptionGroup("deadlines that could not be acted on", faults)
 
     def __len__(self) -> int:
         return sum(len(entries) for entries in self._slots.values())

@@ -139,15 +139,21 @@ class H1Server(_H1):
 
     def receive(self, data: bytes) -> None:
         """Takes what the browser sent. Raises `ProtocolFault`."""
+        if self.closing:
+            return
         self._held = self._held + data if self._held else data
         self._advance()
 
     def _advance(self) -> None:
-        while self._held and not self.closing:
-            if not self._walk.done:
-                self._take_content()
-            elif not self._answered or not self._begin():
-                return
+        try:
+            while self._held and not self.closing:
+                if not self._walk.done:
+                    self._take_content()
+                elif not self._answered or not self._begin():
+                    return
+        except ProtocolFault:
+            self.closing = True
+            raise
 
     def _begin(self) -> bool:
         head = self._take_head()
@@ -172,18 +178,30 @@ class H1Server(_H1):
             fields.append(field)
             if field[0] == b"host":
                 authority = field[1]
-        head = RequestHead(
-            event.method, event.target, fields, authority=authority, ended=self._walk_was_empty()
-        )
+        ended = self._walk_was_empty()
+        if ended:
+            self._h11.next_event()  # EndOfMessage: h11 is through with the request when it is answered
+        head = RequestHead(event.method, event.target, fields, authority=authority, ended=ended)
         self._sink.head(self.stream, head)
+
+    def _ended(self) -> None:
+        super()._ended()
+        if self._h11.our_state is h11.DONE:
+            self._turn_over()  # answered while the last of it was being read
+
+    def _is_open(self, stream: int) -> bool:
+        """Whether `stream` is being answered: an exchange may speak after its response, or the connection."""
+        return stream == self.stream and not self._answered and not self.closing
 
     def send_informational(self, stream: int, status: int) -> None:
         """A 1xx head; 100 only ever where the browser waits for it."""
-        if self._h11.they_are_waiting_for_100_continue:
+        if self._is_open(stream) and self._h11.they_are_waiting_for_100_continue:
             self._send(h11.InformationalResponse(status_code=status, headers=[], reason=_REASONS[status]))
 
     def send_head(self, stream: int, head: ResponseHead) -> None:
         """The final head. With `ended`, the whole response."""
+        if not self._is_open(stream):
+            return
         fields = head.fields
         empty = head.ended and not self._head_only and head.status not in _NO_CONTENT
         if empty and not head.all(b"content-length"):
@@ -202,14 +220,19 @@ class H1Server(_H1):
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content. After the response's end the connection is ready again, or `closing`."""
-        super().send_data(stream, data, end)
-        if not end:
+        if not self._is_open(stream):
             return
-        self._answered = True
-        if self._h11.our_state is h11.DONE and self._walk.done and self._h11.their_state is h11.DONE:
-            self._h11.start_next_cycle()
-        else:
+        super().send_data(stream, data, end)
+        if end:
+            self._answered = True
+            self._turn_over()
+
+    def _turn_over(self) -> None:
+        """The response has ended: ready for the next request once this one has, or done with."""
+        if self._h11.our_state is not h11.DONE or not self._walk.done:
             self.closing = True
+        elif self._h11.their_state is h11.DONE:
+            self._h11.start_next_cycle()
 
     def proceed(self) -> None:
         """Goes on with pipelined requests, once what was before them is framed. Raises `ProtocolFault`."""
@@ -218,8 +241,9 @@ class H1Server(_H1):
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """Ends the response so that it cannot pass for whole: the connection closes as it stands."""
-        self.closing = True
-        self.cut = True
+        if self._is_open(stream):
+            self.closing = True
+            self.cut = True
 
     def refuse(self, fault: ProtocolFault) -> None:
         """Answers a request that cannot be read, where no response has begun (RFC 9112 section 2.2)."""
@@ -262,7 +286,16 @@ class H1Client(_H1):
 
     def receive(self, data: bytes) -> None:
         """Takes what the API server sent. Raises `ProtocolFault`."""
+        if self.closing:
+            return
         self._held = self._held + data if self._held else data
+        try:
+            self._advance()
+        except ProtocolFault:
+            self.closing = True
+            raise
+
+    def _advance(self) -> None:
         while self._held and not self.closing:
             if not self._busy:
                 # Nothing was asked: bytes now would be read as the next person's answer.
@@ -294,20 +327,19 @@ class H1Client(_H1):
 
     def _finished(self) -> None:
         self._busy = False
-        if not self._requested:
-            self.closing = True  # an early answer: the rest of the request will never be sent
-
-    def _settle(self) -> None:
-        """Both halves ended: ready for the next request, or done with."""
-        if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
-            self._h11.start_next_cycle()
-        else:
+        # After an early answer the rest of the request will never be sent; and bytes behind the answer
+        # would be read as the next person's.
+        if not self._requested or self._held:
             self.closing = True
 
     def settle(self) -> None:
         """Called when the exchange has left: the connection may be pooled unless it is `closing`."""
-        if not self.closing:
-            self._settle()
+        if self.closing or self._h11.our_state is h11.IDLE:
+            return
+        if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
+            self._h11.start_next_cycle()
+        else:
+            self.closing = True
 
     def eof(self, clean: bool) -> None:
         """The API server's end of the connection, `clean` when TLS said close_notify or there is no TLS."""
@@ -322,6 +354,8 @@ class H1Client(_H1):
 
     def send_head(self, stream: int, head: RequestHead) -> None:
         """The request's head, with `Host` and the framing its content needs."""
+        if stream != self.stream or self.closing:
+            return
         self._busy = True
         self._method = head.method
         self._walk = _WHOLE
@@ -335,13 +369,16 @@ class H1Client(_H1):
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames request content."""
+        if stream != self.stream or self.closing or self._requested:
+            return
         super().send_data(stream, data, end)
-        self._requested = self._requested or end
+        self._requested = end
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """Gives the exchange up: the connection is out of step, so it closes."""
-        self._busy = False
-        self.closing = True
+        if stream == self.stream and (self._busy or not self._requested):
+            self._busy = False
+            self.closing = True
 
     def go_away(self) -> None:
         """No more exchanges."""

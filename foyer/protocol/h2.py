@@ -7,21 +7,20 @@ h2 takes either for the end of the connection, while RFC 9113 section 6.8 lets t
 below the last one finish.
 """
 
-import re
 from collections.abc import Iterable
 
-import h2.config
-import h2.connection
 import h2.events
 import h2.exceptions
-import hpack
 import hyperframe.frame
 from h2.errors import ErrorCodes
-from h2.settings import SettingCodes, Settings
+from h2.settings import SettingCodes
+from h2.stream import StreamState
 from hpack import NeverIndexedHeaderTuple
 
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.fields import NO_CONTENT, are_trailers, request_head, response_head
+from foyer.protocol.machine import Machine
 
 MAX_HEADER_LIST = 32 * 1024
 """Bytes of a request's header list (advertised, spec 03). Decoding 60 KB of legal Huffman costs 15 ms."""
@@ -36,38 +35,23 @@ UPSTREAM_WINDOW = 96 * 1024
 """A response stream's window. With `HIGH_WATER` queued behind it, and what a transport holds, a stalled
 browser keeps under 256 KiB (spec 03)."""
 
+MAX_BREACHES = 100
+"""Streams that may end by the peer's fault before its connection does: an ingress whose one client
+errs keeps the others', and whoever makes us send resets on purpose (CVE-2025-8671) does not."""
+
 _FRAME_HEADER = 9
 _MAX_FRAME = 16384
-_GOAWAY = 7
+_HEADERS, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 1, 5, 7, 9
+_END_HEADERS = 4
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_METHOD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}")
-_SECRET = frozenset((b"authorization", b"set-cookie", b"cookie"))
-# Differ with every message, so that indexing them only pushes the useful entries out of the table.
-_FLEETING = frozenset((b"audit-id", b"content-length"))
-
-# h2 builds repr(frame), a hex dump of the whole payload, for each frame it receives even with its
-# log off: 18 of the 29 us that 16 KiB of DATA cost. A patch of a library class; a test fails when
-# h2 stops doing it.
-hyperframe.frame.Frame.__repr__ = lambda self: type(self).__name__  # type: ignore[method-assign]
+# Never indexed: secrets, and what differs with every message, which would only push the useful
+# entries out of the table.
+_UNINDEXED = frozenset((b"authorization", b"set-cookie", b"cookie", b"audit-id", b"content-length"))
+_SENDABLE = (StreamState.OPEN, StreamState.HALF_CLOSED_REMOTE)
 
 
-class _PlainEncoder(hpack.Encoder):
-    """HPACK without Huffman coding: coding a bearer token costs 630 us, sending it plain a few bytes more."""
-
-    def encode(self, headers: Iterable[object], huffman: bool = True) -> bytes:
-        return super().encode(headers, huffman=False)  # type: ignore[arg-type]
-
-
-class _Machine(h2.connection.H2Connection):
-    # h2's own 65,536 remembered streams are 7 MiB a connection. Too few and late frames of a
-    # stream that we reset become a connection error (seen with 4).
-    MAX_CLOSED_STREAMS = 1024
-
-    def __init__(self, config: h2.config.H2Configuration, settings: dict[SettingCodes, int]) -> None:
-        super().__init__(config)
-        self.encoder = _PlainEncoder()
-        self.local_settings = Settings(client=config.client_side, initial_values=settings)
-        self.decoder.max_header_list_size = settings[SettingCodes.MAX_HEADER_LIST_SIZE]
+def _indexed(fields: Fields) -> Iterable[tuple[bytes, bytes]]:
+    return (NeverIndexedHeaderTuple(*field) if field[0] in _UNINDEXED else field for field in fields)
 
 
 class _H2:
@@ -75,18 +59,23 @@ class _H2:
 
     multiplexed = True
 
-    __slots__ = ("_goodbye", "_held", "_preface", "_sink", "closing", "machine", "unread")
+    __slots__ = (
+        "_block",
+        "_breaches",
+        "_goodbye",
+        "_held",
+        "_preface",
+        "_promised",
+        "_sink",
+        "closing",
+        "machine",
+        "unread",
+    )
 
     def __init__(
         self, sink: Sink, settings: dict[SettingCodes, int], *, client: bool, stream_window: int
     ) -> None:
-        config = h2.config.H2Configuration(
-            client_side=client,
-            header_encoding=None,
-            validate_outbound_headers=False,  # made by us, from names and values that were checked
-            normalize_outbound_headers=False,
-        )
-        self.machine = _Machine(config, settings)
+        self.machine = Machine(settings, client=client)
         self.machine.initiate_connection()
         # Wide enough for every stream to be paused at once: a stalled one never holds up its siblings,
         # and what is buffered is bounded by the streams' own windows.
@@ -94,7 +83,10 @@ class _H2:
         self._sink = sink
         self._held = b""
         self._preface = b"" if client else _PREFACE
+        self._block = 0  # bytes so far of a header block that has not ended
+        self._breaches = 0
         self._goodbye = b""
+        self._promised: int | None = None  # the last stream that a GOAWAY of ours named
         self.closing = False
         self.unread = False  # the peer broke the protocol: closing at once could lose it the GOAWAY
 
@@ -102,11 +94,13 @@ class _H2:
 
     def receive(self, data: bytes) -> None:
         """Takes what the peer sent, a frame at a time. Raises `ProtocolFault`, with the GOAWAY queued."""
+        if self.closing:
+            return
         if self._held:
             data = self._held + data
         position = self._take_preface(data)
         end = len(data)
-        while end - position >= _FRAME_HEADER and not self.closing:
+        while end - position >= _FRAME_HEADER and not self._preface and not self.closing:
             length = int.from_bytes(data[position : position + 3], "big")
             if length > _MAX_FRAME:
                 # Before its payload is read: h2 would buffer it first.
@@ -119,27 +113,35 @@ class _H2:
         self._held = data[position:]
 
     def _take_preface(self, data: bytes) -> int:
-        if not self._preface:
+        if not self._preface or (len(data) < len(self._preface) and self._preface.startswith(data)):
             return 0
         if not data.startswith(self._preface):
-            if self._preface.startswith(data):
-                return 0
             raise self._fault("not an HTTP/2 preface", ErrorCodes.PROTOCOL_ERROR)
         self.machine.receive_data(self._preface)
         taken, self._preface = len(self._preface), b""
         return taken
 
     def _frame(self, kind: int, frame: bytes) -> None:
-        if kind == _GOAWAY:
+        if kind in (_HEADERS, _PUSH_PROMISE, _CONTINUATION):
+            self._count_block(kind, frame)
+        elif kind == _GOAWAY and not self._block:
             self._going_away(frame)
             return
         try:
             events = self.machine.receive_data(frame)
         except h2.exceptions.ProtocolError as error:
-            self.closing = self.unread = True
-            raise ProtocolFault(f"not HTTP/2 that can be read ({type(error).__name__})") from None
+            message = f"not HTTP/2 that can be read ({type(error).__name__})"
+            raise self._fault(message, error.error_code) from None
         for event in events:
             self._received(event)
+
+    def _count_block(self, kind: int, frame: bytes) -> None:
+        """A header block is no longer than the header list may be: h2 would gather 64 frames of it first."""
+        self._block = len(frame) + (self._block if kind == _CONTINUATION else 0)
+        if self._block > self.machine.decoder.max_header_list_size:
+            raise self._fault("a header block larger than its list may be", ErrorCodes.ENHANCE_YOUR_CALM)
+        if frame[4] & _END_HEADERS:
+            self._block = 0
 
     def _received(self, event: h2.events.Event) -> None:
         match event:
@@ -152,9 +154,15 @@ class _H2:
             case h2.events.RequestReceived() | h2.events.ResponseReceived():
                 self._headed(event)
             case h2.events.TrailersReceived():
-                self._sink.end(event.stream_id)
+                if are_trailers(event.headers):
+                    self._sink.end(event.stream_id)
+                else:
+                    self._malformed(event.stream_id)
             case h2.events.StreamReset():
-                self._sink.reset(event.stream_id, Failure.RESET)
+                if event.remote_reset:
+                    self._sink.reset(event.stream_id, Failure.RESET)
+                else:
+                    self._malformed(event.stream_id)
             case h2.events.RemoteSettingsChanged():
                 self._sink.ready()
                 self._sink.window(0)
@@ -165,9 +173,22 @@ class _H2:
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
         raise NotImplementedError  # pragma: no cover - each role has its own
 
+    def _malformed(self, stream: int) -> None:
+        """The peer's message on `stream` is malformed: the end of the stream (RFC 9113 section 8.1.1)."""
+        self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
+        self._sink.reset(stream, Failure.PROTOCOL)
+        self._count_breach()
+
+    def _count_breach(self) -> None:
+        self._breaches += 1
+        if self._breaches > MAX_BREACHES and not self.closing:
+            raise self._fault("too many malformed streams", ErrorCodes.ENHANCE_YOUR_CALM)
+
     def _going_away(self, frame: bytes) -> None:
-        if len(frame) < _FRAME_HEADER + 8 or frame[5:9] != b"\0\0\0\0":
+        if len(frame) < _FRAME_HEADER + 8:
             raise self._fault("a malformed GOAWAY", ErrorCodes.FRAME_SIZE_ERROR)
+        if int.from_bytes(frame[5:9], "big") & 0x7FFFFFFF:
+            raise self._fault("a GOAWAY on a stream", ErrorCodes.PROTOCOL_ERROR)
         last = int.from_bytes(frame[9:13], "big") & 0x7FFFFFFF
         self._sink.going_away()
         self._give_up_after(last)
@@ -181,8 +202,11 @@ class _H2:
         return ProtocolFault(message)
 
     def _goaway(self, code: ErrorCodes) -> bytes:
+        if self._promised is None:
+            # Never raised afterwards: the peer has sent the streams above it elsewhere (section 6.8).
+            self._promised = self.machine.highest_inbound_stream_id
         frame = hyperframe.frame.GoAwayFrame(0)
-        frame.last_stream_id = self.machine.highest_inbound_stream_id
+        frame.last_stream_id = self._promised
         frame.error_code = code
         return frame.serialize()
 
@@ -190,17 +214,21 @@ class _H2:
         """The peer's end of the connection: nothing on it can become whole."""
         self.closing = True
 
-    # What goes out.
+    # What goes out. An exchange may speak after its stream, or the whole connection, has ended: that
+    # is lost, as it would be on its way.
 
     def window(self, stream: int) -> int:
         """Bytes that the peer's windows let through now; nothing on a stream that is gone."""
-        try:
-            return self.machine.local_flow_control_window(stream)
-        except h2.exceptions.ProtocolError:
+        found = self.machine.streams.get(stream)
+        if found is None:
             return 0
+        # Below zero when the peer has shrunk what it had granted (RFC 9113 section 6.9.2).
+        return max(0, min(found.outbound_flow_control_window, self.machine.outbound_flow_control_window))
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content that the window lets through."""
+        if not self._sendable(stream):
+            return
         machine = self.machine
         size = min(machine.max_outbound_frame_size, _MAX_FRAME)
         if len(data) <= size:
@@ -215,9 +243,13 @@ class _H2:
             self.machine.acknowledge_received_data(flow, stream)
 
     def is_open(self, stream: int) -> bool:
-        """Whether anything may still be sent on the stream."""
+        """Whether the stream is open, in either direction."""
         found = self.machine.streams.get(stream)
         return found is not None and not found.closed
+
+    def _sendable(self, stream: int) -> bool:
+        found = self.machine.streams.get(stream)
+        return found is not None and not self.closing and found.state_machine.state in _SENDABLE
 
     def _reset(self, stream: int, code: ErrorCodes) -> None:
         # h2's state may be ahead: END_STREAM in both directions, or a reset that crossed ours.
@@ -226,7 +258,8 @@ class _H2:
 
     def go_away(self) -> None:
         """Takes no more streams; those open go on (RFC 9113 section 6.8)."""
-        self._goodbye += self._goaway(ErrorCodes.NO_ERROR)
+        if self._promised is None:
+            self._goodbye += self._goaway(ErrorCodes.NO_ERROR)
 
     def take(self) -> bytes:
         """What is to be written."""
@@ -239,7 +272,7 @@ class _H2:
 class H2Server(_H2):
     """A browser's connection."""
 
-    __slots__ = ("_last",)
+    __slots__ = ()
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(
@@ -252,7 +285,6 @@ class H2Server(_H2):
             client=False,
             stream_window=BROWSER_WINDOW,
         )
-        self._last = 0  # the last stream that a GOAWAY of ours promised to answer, once sent
 
     @property
     def begun(self) -> bool:
@@ -266,42 +298,31 @@ class H2Server(_H2):
 
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
         stream = event.stream_id
-        if self._last and stream > self._last:
+        if self._promised is not None and stream > self._promised:
+            # Our GOAWAY crossed it: not looked at, so that the browser may send it again.
             self._reset(stream, ErrorCodes.REFUSED_STREAM)
             return
-        pseudo = {b":method": b"", b":path": b"", b":authority": b"", b":protocol": b""}
-        fields: Fields = []
-        for name, value in event.headers:
-            if name[:1] == b":":
-                pseudo[name] = value
-            else:
-                fields.append((name, value))
-        if not _METHOD.fullmatch(pseudo[b":method"]):
-            # h2 takes anything; over HTTP/1.1 upstream a space in it would end the method early.
-            self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
+        if len(self.machine.streams) > MAX_STREAMS:  # h2 has just dropped the closed ones
+            self._reset(stream, ErrorCodes.REFUSED_STREAM)
+            self._count_breach()
             return
-        head = RequestHead(
-            pseudo[b":method"],
-            pseudo[b":path"],
-            fields,
-            authority=pseudo[b":authority"],
-            ended=event.stream_ended is not None,
-            protocol=pseudo[b":protocol"],
-        )
+        head = request_head(event.headers, event.stream_ended is not None)
+        if head is None:
+            self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
+            self._count_breach()
+            return
         self._sink.head(stream, head)
 
     def send_informational(self, stream: int, status: int) -> None:
         """A 1xx head."""
-        self.machine.send_headers(stream, [(b":status", b"%d" % status)])
+        if self._sendable(stream):
+            self.machine.send_headers(stream, [(b":status", b"%d" % status)])
 
     def send_head(self, stream: int, head: ResponseHead) -> None:
         """The final head. With `ended`, the whole response."""
-        fields = [(b":status", b"%d" % head.status)]
-        fields += [
-            NeverIndexedHeaderTuple(*field) if field[0] in _FLEETING or field[0] in _SECRET else field
-            for field in head.fields
-        ]
-        self.machine.send_headers(stream, fields, end_stream=head.ended)
+        if self._sendable(stream):
+            fields = [(b":status", b"%d" % head.status), *_indexed(head.fields)]
+            self.machine.send_headers(stream, fields, end_stream=head.ended)
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """RST_STREAM: INTERNAL_ERROR for a response cut short, NO_ERROR after one before its upload's end."""
@@ -311,18 +332,13 @@ class H2Server(_H2):
         """HTTP/2 has nothing that waits for a response's end."""
 
     def refuse(self, fault: ProtocolFault) -> None:
-        """The GOAWAY is queued already: h2 or the walk made it."""
-
-    def go_away(self) -> None:
-        """GOAWAY naming the last stream that came: any later one was not looked at, and may be sent again."""
-        super().go_away()
-        self._last = self.machine.highest_inbound_stream_id or 1
+        """The GOAWAY is queued already."""
 
 
 class H2Client(_H2):
     """A connection to the API server."""
 
-    __slots__ = ("_settled",)
+    __slots__ = ()
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(
@@ -351,14 +367,18 @@ class H2Client(_H2):
         return self.machine.get_next_available_stream_id()
 
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
-        status = 0
-        fields: Fields = []
-        for name, value in event.headers:
-            if name == b":status":
-                status = int(value) if value.isdigit() and len(value) == 3 else 0
-            else:
-                fields.append((name, value))
-        self._sink.head(event.stream_id, ResponseHead(status, fields, ended=event.stream_ended is not None))
+        if isinstance(event, h2.events.RequestReceived):
+            # On an even stream, without a promise; h2 takes it for a server's.
+            raise self._fault("a request from a server", ErrorCodes.PROTOCOL_ERROR)
+        stream = event.stream_id
+        method = self.machine.streams[stream].request_method or b""
+        head = response_head(event.headers, event.stream_ended is not None, method)
+        if head is None:
+            self._malformed(stream)
+            return
+        if head.status in NO_CONTENT and not head.ended:
+            self.machine.expect_no_content(stream)
+        self._sink.head(stream, head)
 
     def _give_up_after(self, last: int) -> None:
         for stream in [s for s in self.machine.streams if s > last]:
@@ -366,15 +386,14 @@ class H2Client(_H2):
 
     def send_head(self, stream: int, head: RequestHead) -> None:
         """The request's head. The token is never indexed: 200 people's would push each other out."""
+        if self.closing:
+            return
         fields = [
             (b":method", head.method),
             (b":scheme", b"https"),
             (b":authority", head.authority),
             (b":path", head.target),
-        ]
-        fields += [
-            NeverIndexedHeaderTuple(*field) if field[0] in _SECRET or field[0] in _FLEETING else field
-            for field in head.fields
+            *_indexed(head.fields),
         ]
         self.machine.send_headers(stream, fields, end_stream=head.ended)
 

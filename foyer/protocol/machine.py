@@ -1,0 +1,121 @@
+"""h2's connection, with what foyer needs of it to be otherwise.
+
+h2 keeps the state of streams, windows, settings and HPACK. What is changed here: what it costs
+(`repr`, Huffman, remembered streams, the encoder's table), who says GOAWAY (the codec alone), and
+that a message whose content does not fit its Content-Length, or a stream too many, is the end of
+that stream and not of the connection (RFC 9113 sections 8.1.1 and 5.1.2). These are overrides of a
+library's inner methods: `pyproject.toml` bounds its version, and each has a test that fails when h2
+goes another way.
+"""
+
+from collections.abc import Iterable
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+import hpack
+import hyperframe.frame
+from h2.connection import ConnectionInputs
+from h2.errors import ErrorCodes
+from h2.settings import SettingCodes, Settings
+
+MAX_ENCODER_TABLE = 4096
+"""Bytes of HPACK's table for what we send (RFC 7541 section 4.2 lets us take less than the peer offers,
+which may be 4 GiB): h2 searches it from end to end for each field."""
+
+# h2 builds repr(frame), a hex dump of the whole payload, for each frame it receives even with its
+# log off: 18 of the 29 us that 16 KiB of DATA cost. A patch of a library class; a test fails when
+# h2 stops doing it.
+hyperframe.frame.Frame.__repr__ = lambda self: type(self).__name__  # type: ignore[method-assign]
+
+
+class _PlainEncoder(hpack.Encoder):
+    """HPACK without Huffman coding: coding a bearer token costs 630 us, sending it plain a few bytes more."""
+
+    def encode(self, headers: Iterable[object], huffman: bool = True) -> bytes:
+        return super().encode(headers, huffman=False)  # type: ignore[arg-type]
+
+    @property
+    def header_table_size(self) -> int:
+        """Bytes of the table."""
+        return self.header_table.maxsize
+
+    @header_table_size.setter
+    def header_table_size(self, value: int) -> None:
+        self.header_table.maxsize = min(value, MAX_ENCODER_TABLE)
+        if self.header_table.resized:
+            # The smallest since the last block, then the present one (RFC 7541 section 4.2). All of
+            # them, as hpack keeps them, is a list that a flood of SETTINGS makes as long as it likes.
+            changes = [*self.table_size_changes, self.header_table.maxsize]
+            self.table_size_changes = [min(changes), changes[-1]]
+
+
+class Machine(h2.connection.H2Connection):
+    """The state of one HTTP/2 connection."""
+
+    # h2's own 65,536 remembered streams are 7 MiB a connection. Too few and late frames of a
+    # stream that we reset become a connection error (seen with 4).
+    MAX_CLOSED_STREAMS = 1024
+
+    def __init__(self, settings: dict[SettingCodes, int], *, client: bool) -> None:
+        super().__init__(
+            h2.config.H2Configuration(
+                client_side=client,
+                header_encoding=None,
+                validate_inbound_headers=False,  # `fields` does, and joins the cookies
+                normalize_inbound_headers=False,
+                validate_outbound_headers=False,  # made by us, from names and values that were checked
+                normalize_outbound_headers=False,
+            )
+        )
+        self.encoder = _PlainEncoder()
+        self.local_settings = Settings(client=client, initial_values=settings)
+        self.decoder.max_header_list_size = settings[SettingCodes.MAX_HEADER_LIST_SIZE]
+
+    @property
+    def open_inbound_streams(self) -> int:
+        """Streams that the peer has open, as far as h2's own limit is concerned."""
+        # A stream too many is refused by the codec (RFC 9113 section 5.1.2); h2 would end the connection.
+        return min(super().open_inbound_streams, self.local_settings.max_concurrent_streams - 1)
+
+    def expect_no_content(self, stream: int) -> None:
+        """A final response head came that has no content after it: any would be malformed."""
+        self.streams[stream]._expected_content_length = 0
+
+    def _terminate_connection(self, error_code: ErrorCodes) -> None:
+        # The GOAWAY is the codec's to write: h2's would take back what an earlier one promised.
+        self.state_machine.process_input(ConnectionInputs.SEND_GOAWAY)
+
+    def _receive_headers_frame(
+        self, frame: hyperframe.frame.HeadersFrame
+    ) -> tuple[list[hyperframe.frame.Frame], list[h2.events.Event]]:
+        stream = self.streams.get(frame.stream_id)
+        expected = None if stream is None else stream._expected_content_length
+        frames, events = super()._receive_headers_frame(frame)
+        # h2 forgets the length that was declared when trailers come.
+        if (
+            stream is not None
+            and expected is not None
+            and isinstance(events[0], h2.events.TrailersReceived)
+            and expected != stream._actual_content_length
+        ):
+            return frames, self._malformed(frame.stream_id)
+        return frames, events
+
+    def _receive_data_frame(
+        self, frame: hyperframe.frame.DataFrame
+    ) -> tuple[list[hyperframe.frame.Frame], list[h2.events.Event]]:
+        try:
+            return super()._receive_data_frame(frame)
+        except h2.exceptions.InvalidBodyLengthError:
+            events = self._malformed(frame.stream_id)
+            self.acknowledge_received_data(frame.flow_controlled_length, frame.stream_id)
+            return [], events
+
+    def _malformed(self, stream: int) -> list[h2.events.Event]:
+        if not self.streams[stream].closed:
+            self.reset_stream(stream, ErrorCodes.PROTOCOL_ERROR)
+        return [
+            h2.events.StreamReset(stream_id=stream, error_code=ErrorCodes.PROTOCOL_ERROR, remote_reset=False)
+        ]
