@@ -169,10 +169,17 @@ class Exchange:
             self._pending = pending
 
     def cut(self, cause: Cause, failure: Failure | None = None) -> None:
-        """Aborts, whatever the exchange is doing. It can never pass for whole."""
-        if self.state is State.CLOSED or isinstance(self.ending, CutShort):
+        """Aborts, whatever the exchange is doing. It can never pass for whole.
+
+        The first cut is the ending. A later one only stops what that one still had to deliver: of a
+        session that has ended nothing may leave any more.
+        """
+        if self.state is State.CLOSED:
             return
-        self.ending = CutShort(cause, failure)
+        if not isinstance(self.ending, CutShort):
+            self.ending = CutShort(cause, failure)
+        elif cause.delivers_first:
+            return
         self._leave_upstream()
         self.browser.abort(deliver_first=cause.delivers_first)
 
@@ -267,8 +274,12 @@ class Exchange:
         self.status = passed.head.status
         if passed.gzip:
             self._inflater = Inflater()
+        # What follows a head that can have no content would be read as the next answer's (RFC 9112
+        # section 6.3): the head is all of it, whatever the API server goes on to send.
+        passed.head.ended = passed.head.ended or passed.length == 0
         if passed.head.ended:
             self.ending = Complete(self.status)
+            self._leave_upstream()
         self.browser.send_head(passed.head)
 
     @_contained
