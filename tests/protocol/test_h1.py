@@ -1,0 +1,598 @@
+"""HTTP/1.1 as a dialogue: what a codec hears, what its sink is told, what it says (A14, A19 to A21, A23)."""
+
+import pytest
+
+from foyer.protocol.events import Fields, RequestHead, ResponseHead
+from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.h1 import H1Client, H1Server
+from tests.support.talk import Talk, answer, joined
+
+GET = b"GET /a HTTP/1.1\r\nHost: f\r\n\r\n"
+NEXT = b"GET /b HTTP/1.1\r\nHost: f\r\n\r\n"
+POST = b"POST /a HTTP/1.1\r\nHost: f\r\nContent-Length: 5\r\n\r\n"
+CHUNKED = b"POST /a HTTP/1.1\r\nHost: f\r\nTransfer-Encoding: chunked\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+
+
+@pytest.fixture
+def server() -> Talk[H1Server]:
+    return Talk(H1Server)
+
+
+# The server.
+
+
+def test_a_request_is_told_and_answered(server: Talk[H1Server]) -> None:
+    assert server.hears(GET) == ["1 GET /a ended"]
+    answer(server.codec, 1)
+    assert server.says() == OK
+    assert not server.codec.closing
+
+
+def test_a_head_has_its_fields_in_lower_case_and_its_host_apart(server: Talk[H1Server]) -> None:
+    server.hears(b"GET /a?b HTTP/1.1\r\nHost:  f:1 \r\nX-A: B \r\nX-A:\r\n\r\n")
+    head = server.heads[1]
+    assert isinstance(head, RequestHead)
+    assert head.fields == [(b"host", b"f:1"), (b"x-a", b"B"), (b"x-a", b"")]
+    assert (head.authority, head.target, head.protocol) == (b"f:1", b"/a?b", b"")
+
+
+def test_a_connection_is_kept_for_the_next_request(server: Talk[H1Server]) -> None:
+    for stream in (1, 2, 3):
+        assert server.hears(GET) == [f"{stream} GET /a ended"]
+        answer(server.codec, stream)
+        assert server.says() == OK
+    assert server.hears(POST + b"hello") == ["4 POST /a", "4 content hello", "4 end"]
+    answer(server.codec, 4)
+    assert server.says() == OK
+    assert not server.codec.closing
+
+
+def test_pipelined_requests_wait_for_the_answer_before_them(server: Talk[H1Server]) -> None:
+    assert server.hears(POST + b"hello" + NEXT + NEXT) == ["1 POST /a", "1 content hello", "1 end"]
+    assert server.codec.held == 2 * len(NEXT)
+    for stream in (1, 2):
+        answer(server.codec, stream)
+        server.codec.proceed()
+        assert server.heard[-1] == f"{stream + 1} GET /b ended"
+    answer(server.codec, 3)
+    assert server.says() == OK * 3
+    assert server.codec.held == 0
+
+
+def test_pipelined_requests_are_answered_in_order_by_a_sink_that_answers_at_once(
+    server: Talk[H1Server],
+) -> None:
+    def at_once(event: str, stream: int) -> None:
+        if event.endswith("ended") or event.endswith("end"):
+            answer(server.codec, stream, b"%d" % stream)
+
+    server.at_once = at_once
+    server.hears(GET + POST + b"hello" + NEXT + CHUNKED + b"0\r\n\r\n" + NEXT)
+    said = server.says()
+    assert [said.index(b"\r\n\r\n%d" % stream) for stream in range(1, 6)] == sorted(
+        said.index(b"\r\n\r\n%d" % stream) for stream in range(1, 6)
+    )
+    assert b"connection: close" not in said
+    assert not server.codec.closing
+
+
+@pytest.mark.parametrize("event", ["1 POST /a", "1 content hello", "1 end"])
+def test_an_answer_at_once_leaves_the_connection_in_step(server: Talk[H1Server], event: str) -> None:
+    """Whenever it comes: the next request is read as a request, or not at all and the head says so."""
+    server.at_once = lambda told, stream: answer(server.codec, stream) if told == event else None
+    server.hears(POST + b"hello")
+    said = server.says()
+    assert (b"connection: close" in said) == server.codec.closing
+    server.at_once = lambda told, stream: None
+    expected = [] if server.codec.closing else ["2 GET /b ended"]
+    assert server.hears(NEXT) == expected
+
+
+def test_an_answer_before_the_uploads_end_closes_the_connection(server: Talk[H1Server]) -> None:
+    """A19, A20: what follows is not a request."""
+    server.hears(POST + b"he")
+    answer(server.codec, 1, status=413)
+    assert b"connection: close\r\n" in server.says().lower()
+    assert server.codec.closing
+    assert server.codec.unread
+    assert server.hears(b"llo" + NEXT) == []
+
+
+def test_an_upload_goes_on_beside_its_early_answer(server: Talk[H1Server]) -> None:
+    server.hears(POST + b"he")
+    server.codec.send_head(1, ResponseHead(200, []))
+    assert server.hears(b"llo") == ["1 content llo", "1 end"]
+    server.codec.send_data(1, b"ok", True)
+    assert server.says().endswith(b"2\r\nok\r\n0\r\n\r\n")
+    assert server.codec.closing
+    assert server.hears(NEXT) == []
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_response_without_content_has_no_framing(server: Talk[H1Server], status: int) -> None:
+    server.hears(GET)
+    server.codec.send_head(1, ResponseHead(status, [], ended=True))
+    said = server.says()
+    assert said.endswith(b"\r\n\r\n")
+    assert b"content-length" not in said.lower()
+    assert b"transfer-encoding" not in said.lower()
+    assert server.hears(NEXT) == ["2 GET /b ended"]
+
+
+def test_the_answer_to_head_has_the_length_and_no_content(server: Talk[H1Server]) -> None:
+    server.hears(b"HEAD /a HTTP/1.1\r\nHost: f\r\n\r\n")
+    server.codec.send_head(1, ResponseHead(200, [(b"content-length", b"5")], ended=True))
+    assert server.says() == b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"
+    assert server.hears(NEXT) == ["2 GET /b ended"]
+
+
+def test_an_empty_response_says_that_it_is(server: Talk[H1Server]) -> None:
+    server.hears(GET)
+    server.codec.send_head(1, ResponseHead(200, [], ended=True))
+    assert server.says() == b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+
+
+def test_content_of_unknown_length_is_chunked(server: Talk[H1Server]) -> None:
+    server.hears(GET)
+    server.codec.send_head(1, ResponseHead(200, []))
+    server.codec.send_data(1, b"hello", False)
+    assert server.says() == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+    server.codec.send_data(1, b"", True)
+    assert server.says() == b"0\r\n\r\n"
+    assert server.hears(NEXT) == ["2 GET /b ended"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /a HTTP/1.0\r\n\r\n",
+        b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: close\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: x, Close\r\n\r\n",
+    ],
+)
+def test_the_last_request_of_a_connection_is_the_last(server: Talk[H1Server], head: bytes) -> None:
+    assert server.hears(head + NEXT) == ["1 GET /a ended"]
+    answer(server.codec, 1)
+    assert b"connection: close" in server.says().lower()
+    assert server.codec.closing
+    server.codec.proceed()
+    assert server.hears(NEXT) == []
+
+
+def test_http_1_0_reads_content_of_unknown_length_to_the_close(server: Talk[H1Server]) -> None:
+    server.hears(b"GET /a HTTP/1.0\r\n\r\n")
+    server.codec.send_head(1, ResponseHead(200, []))
+    assert server.codec.until_close
+    server.codec.send_data(1, b"hello", True)
+    said = server.says()
+    assert said.endswith(b"\r\n\r\nhello")
+    assert b"chunked" not in said
+    assert server.codec.closing
+
+
+def test_a_length_is_an_end_for_http_1_0_too(server: Talk[H1Server]) -> None:
+    server.hears(b"GET /a HTTP/1.0\r\n\r\n")
+    answer(server.codec, 1)
+    assert not server.codec.until_close
+
+
+def test_100_is_sent_once_and_only_to_who_waits_for_it(server: Talk[H1Server]) -> None:
+    """A20: never late, never unasked."""
+    server.hears(b"POST /a HTTP/1.1\r\nHost: f\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+    server.codec.send_informational(1, 100)
+    server.codec.send_informational(1, 100)
+    assert server.says() == b"HTTP/1.1 100 Continue\r\n\r\n"
+    server.hears(b"hello")
+    answer(server.codec, 1)
+    server.says()
+    server.hears(POST)
+    server.codec.send_informational(2, 100)
+    assert server.says() == b""
+
+
+@pytest.mark.parametrize("content", [b"", b"he"])
+def test_100_is_not_sent_after_content_or_an_answer(server: Talk[H1Server], content: bytes) -> None:
+    server.hears(
+        b"POST /a HTTP/1.1\r\nHost: f\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n" + content
+    )
+    if not content:
+        answer(server.codec, 1, status=403)
+        assert server.says().startswith(b"HTTP/1.1 403")
+        assert server.codec.closing
+    server.codec.send_informational(1, 100)
+    assert server.says() == b""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+        b"CONNECT f:443 HTTP/1.1\r\nHost: f\r\n\r\n",
+    ],
+)
+def test_what_follows_a_refused_upgrade_is_a_request(server: Talk[H1Server], asked: bytes) -> None:
+    """A23: no open pipe is left."""
+    assert len(server.hears(asked + NEXT)) == 1
+    answer(server.codec, 1, status=501)
+    assert server.says().startswith(b"HTTP/1.1 501")
+    server.codec.proceed()
+    assert server.heard[1:] == ([] if server.codec.closing else ["2 GET /b ended"])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_requests_in_pieces_are_heard_as_whole_ones(server: Talk[H1Server], size: int) -> None:
+    server.at_once = lambda event, stream: (
+        answer(server.codec, stream) if event.endswith(("end", "ended")) else None
+    )
+    data = POST + b"hello" + CHUNKED + b"3\r\nabc\r\n01\r\nd\r\n0\r\nX-T: u\r\n\r\n" + GET
+    heard = server.hears(*(data[at : at + size] for at in range(0, len(data), size)))
+    assert joined(heard) == [
+        "1 POST /a",
+        "1 content hello",
+        "1 end",
+        "2 POST /a",
+        "2 content abcd",
+        "2 end",
+        "3 GET /a ended",
+    ]
+
+
+def test_nothing_of_a_message_is_kept_once_it_was_passed_on(server: Talk[H1Server]) -> None:
+    server.hears(b"GET /a HTTP/1.1\r\nHost: f\r\nX-A: " + b"y" * 60_000 + b"\r\n\r\n")
+    assert server.codec.held == 0
+    assert server.codec._h11.trailing_data == (b"", False)
+    answer(server.codec, 1)
+    server.hears(CHUNKED + b"FFFF\r\n" + b"y" * 0xFFFF + b"\r\n")
+    assert server.codec.held == 0
+    assert server.codec._h11.trailing_data == (b"", False)
+
+
+def test_a_request_that_cannot_be_read_is_refused_and_the_connection_closed(server: Talk[H1Server]) -> None:
+    assert server.refuses(b"GET /a HTTP/1.1\nHost: f\n\n" + NEXT) == []
+    server.codec.refuse(ProtocolFault("a reason", 400))
+    said = server.says()
+    assert said.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert said.endswith(b"connection: close\r\n\r\na reason\n")
+    assert server.codec.closing
+    assert server.codec.unread, "closing at once could lose it the answer"
+
+
+@pytest.mark.parametrize("status", [431, 501, 400, 499])
+def test_a_refusal_has_the_status_of_its_fault(server: Talk[H1Server], status: int) -> None:
+    server.codec.refuse(ProtocolFault("a reason", status))
+    assert server.says().startswith(b"HTTP/1.1 %d " % status)
+
+
+def test_a_pipelined_request_that_cannot_be_read_is_refused_in_its_turn(server: Talk[H1Server]) -> None:
+    assert server.hears(GET + b"BAD\r\n\r\n") == ["1 GET /a ended"]
+    answer(server.codec, 1)
+    with pytest.raises(ProtocolFault) as raised:
+        server.codec.proceed()
+    server.codec.refuse(raised.value)
+    assert server.says().startswith(OK + b"HTTP/1.1 400 ")
+
+
+def test_a_fault_behind_content_comes_after_the_content(server: Talk[H1Server]) -> None:
+    assert server.hears(CHUNKED) == ["1 POST /a"]
+    assert server.refuses(b"5\r\nhelloXX" + NEXT) == ["1 content hello"]
+
+
+def test_a_trick_that_came_with_its_head_goes_nowhere(server: Talk[H1Server]) -> None:
+    assert server.refuses(CHUNKED + b"5\r\nhelloXX" + NEXT) == []
+    assert not server.codec.begun
+
+
+def test_a_fault_after_the_response_began_is_answered_by_no_second_one(server: Talk[H1Server]) -> None:
+    server.hears(CHUNKED)
+    server.codec.send_head(1, ResponseHead(200, []))
+    server.codec.send_data(1, b"x", False)
+    server.says()
+    server.refuses(b"XX\r\n")
+    server.codec.refuse(ProtocolFault("a reason"))
+    assert server.says() == b""
+    assert server.codec.closing
+
+
+def test_a_response_cut_short_ends_with_the_connection_and_without_a_last_chunk(
+    server: Talk[H1Server],
+) -> None:
+    server.hears(GET + NEXT)
+    server.codec.send_head(1, ResponseHead(200, []))
+    server.codec.send_data(1, b"hello", False)
+    server.codec.reset(1)
+    server.codec.send_data(1, b"", True)
+    server.codec.proceed()
+    assert server.says().endswith(b"5\r\nhello\r\n")
+    assert server.codec.closing
+    assert server.codec.cut
+    assert server.heard == ["1 GET /a ended"]
+
+
+def test_who_speaks_after_its_response_has_ended_is_not_heard_in_the_next_one(
+    server: Talk[H1Server],
+) -> None:
+    server.hears(GET)
+    answer(server.codec, 1)
+    server.hears(NEXT)
+    server.says()
+    server.codec.send_head(1, ResponseHead(200, [], ended=True))
+    server.codec.send_data(1, b"late", True)
+    server.codec.send_informational(1, 100)
+    server.codec.reset(1)
+    server.codec.acknowledge(1, 5)
+    assert server.says() == b""
+    assert not server.codec.closing
+    answer(server.codec, 2)
+    assert server.says() == OK
+
+
+def test_after_going_away_the_next_response_is_the_last(server: Talk[H1Server]) -> None:
+    server.hears(GET + NEXT)
+    server.codec.go_away()
+    answer(server.codec, 1)
+    assert b"connection: close" in server.says()
+    assert server.codec.closing
+    server.codec.proceed()
+    assert server.heard == ["1 GET /a ended"]
+
+
+def test_a_server_has_begun_with_its_first_request(server: Talk[H1Server]) -> None:
+    server.hears(GET[:10])
+    assert not server.codec.begun
+    assert server.codec.held == 10
+    server.hears(GET[10:])
+    assert server.codec.begun
+
+
+# The client.
+
+
+def asking(
+    method: bytes = b"GET",
+    *,
+    ended: bool = True,
+    fields: Fields | None = None,
+    talk: Talk[H1Client] | None = None,
+) -> Talk[H1Client]:
+    """A client that has sent a request's head."""
+    talk = talk or Talk(H1Client)
+    head = RequestHead(method, b"/a", fields or [], authority=b"api", ended=ended)
+    talk.codec.send_head(talk.codec.open(), head)
+    return talk
+
+
+def test_a_request_goes_out_with_its_host_and_is_answered() -> None:
+    client = asking(fields=[(b"accept", b"*/*")])
+    assert client.says() == b"GET /a HTTP/1.1\r\nhost: api\r\naccept: */*\r\n\r\n"
+    assert client.hears(OK) == ["1 200", "1 content ok", "1 end"]
+    client.codec.settle()
+    assert client.codec.capacity == 1
+
+
+def test_a_connection_is_used_again_once_the_exchange_has_left() -> None:
+    client = asking()
+    for stream in (1, 2, 3):
+        assert client.hears(OK) == [f"{stream} 200", f"{stream} content ok", f"{stream} end"]
+        client.codec.settle()
+        asking(talk=client)
+    assert client.says() == b"GET /a HTTP/1.1\r\nhost: api\r\n\r\n" * 4
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_content_goes_out_by_its_length_or_chunked(length: bool) -> None:
+    fields: Fields = [(b"content-length", b"5")] if length else []
+    client = asking(b"POST", ended=False, fields=fields)
+    client.codec.send_data(1, b"hello", False)
+    client.codec.send_data(1, b"", True)
+    said = client.says()
+    assert said.endswith(b"\r\n\r\nhello" if length else b"\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+    client.hears(OK)
+    client.codec.settle()
+    assert client.codec.capacity == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "response"),
+    [
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ],
+)
+def test_a_response_without_content_ends_with_its_head(method: bytes, response: bytes) -> None:
+    client = asking(method)
+    assert client.hears(response) == [f"1 {response[9:12].decode()} ended"]
+    client.codec.settle()
+    asking(talk=client)
+    assert client.hears(OK) == ["2 200", "2 content ok", "2 end"]
+
+
+def test_a_1xx_never_passes() -> None:
+    client = asking()
+    assert client.hears(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n") == []
+    assert client.hears(OK) == ["1 200", "1 content ok", "1 end"]
+
+
+def test_101_is_a_fault() -> None:
+    """A23: nothing was offered that could be switched to."""
+    client = asking()
+    assert client.refuses(b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n") == []
+    assert client.codec.closing
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_chunked_response_in_pieces_is_heard_whole(size: int) -> None:
+    client = asking()
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-T: u\r\n\r\n"
+    heard = client.hears(*(data[at : at + size] for at in range(0, len(data), size)))
+    assert joined(heard) == ["1 200", "1 content hello", "1 end"]
+    client.codec.settle()
+    assert client.codec.capacity == 1
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_content_until_the_close_is_whole_after_a_clean_one_alone(clean: bool) -> None:
+    """Without close_notify anyone on the way could have ended it."""
+    client = asking()
+    assert client.hears(b"HTTP/1.1 200 OK\r\n\r\nhello") == ["1 200", "1 content hello"]
+    client.codec.eof(clean)
+    assert client.heard[2:] == (["1 end"] if clean else ["1 reset truncated"])
+    assert client.codec.capacity == 0
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        (b"", "1 reset connection"),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", "1 reset connection"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "1 reset connection"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "1 reset truncated"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "1 reset truncated"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhell\r\n", "1 reset truncated"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhell\r\n0\r\n", "1 reset truncated"),
+    ],
+)
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_connection_that_ends_within_a_response_is_no_end_of_it(
+    response: bytes, told: str, clean: bool
+) -> None:
+    client = asking()
+    client.hears(response)
+    client.codec.eof(clean)
+    assert client.heard[-1] == told
+    assert "1 end" not in client.heard
+    client.codec.eof(clean)
+    assert client.heard.count(told) == 1
+
+
+def test_an_idle_connections_end_is_told_to_nobody() -> None:
+    client = asking()
+    client.hears(OK)
+    client.codec.settle()
+    client.codec.eof(True)
+    assert client.heard == ["1 200", "1 content ok", "1 end"]
+    assert client.codec.capacity == 0
+
+
+def test_what_an_idle_connection_receives_is_nobodys_answer() -> None:
+    """A21, and the response queue poisoning of CVE-2021-33193's kind."""
+    client = asking()
+    client.hears(OK)
+    client.codec.settle()
+    assert client.refuses(OK) == []
+    assert client.codec.capacity == 0
+
+
+def test_bytes_behind_a_response_are_never_the_next_ones() -> None:
+    """Even to a sink that asks again within the response's end."""
+    for response in (OK, b"HTTP/1.1 204 -\r\n\r\n"):
+        client: Talk[H1Client] = asking()
+
+        def at_once(event: str, stream: int, client: Talk[H1Client] = client) -> None:
+            if event.endswith(("end", "ended")):
+                client.codec.settle()
+                if client.codec.capacity:
+                    asking(talk=client)
+
+        client.at_once = at_once
+        heard = client.hears(response + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        assert heard[-1] in ("1 end", "1 204 ended")
+        assert client.codec.capacity == 0
+        assert not any("evil" in event for event in client.heard)
+
+
+def test_an_answer_before_the_requests_end_leaves_a_connection_that_is_not_used_again() -> None:
+    """A19: what was not sent will not be."""
+    client = asking(b"POST", ended=False)
+    client.codec.send_data(1, b"hello", False)
+    client.says()
+    assert client.hears(b"HTTP/1.1 413 -\r\nContent-Length: 2\r\n\r\nno") == [
+        "1 413",
+        "1 content no",
+        "1 end",
+    ]
+    client.codec.settle()
+    assert client.codec.capacity == 0
+    client.codec.send_data(1, b"more", True)
+    assert client.says() == b""
+
+
+def test_a_request_goes_on_beside_its_early_answer() -> None:
+    client = asking(b"POST", ended=False)
+    assert client.hears(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no") == ["1 200", "1 content o"]
+    client.codec.send_data(1, b"hello", True)
+    assert client.says().endswith(b"5\r\nhello\r\n0\r\n\r\n")
+    assert client.hears(b"k") == ["1 content k", "1 end"]
+    client.codec.settle()
+    assert client.codec.capacity == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n",
+    ],
+)
+def test_a_connection_that_the_server_will_close_is_not_used_again(head: bytes) -> None:
+    client = asking()
+    assert client.hears(head + b"ok")[-1] == "1 end"
+    client.codec.settle()
+    assert client.codec.capacity == 0
+
+
+def test_a_response_to_a_request_that_was_given_up_is_heard_by_nobody() -> None:
+    client = asking()
+    client.codec.reset(1)
+    assert client.codec.capacity == 0
+    assert client.hears(OK) == []
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 099 -\r\n\r\n",
+        b"ICY 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\r\n",
+        b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\r\n\r\n",
+    ],
+)
+def test_a_response_that_cannot_be_read_is_a_fault(response: bytes) -> None:
+    client = asking()
+    assert client.refuses(response) == []
+    assert client.codec.closing
+
+
+def test_a_leaving_exchange_that_has_sent_nothing_leaves_the_connection_as_it_was() -> None:
+    client: Talk[H1Client] = Talk(H1Client)
+    client.codec.settle()
+    assert client.codec.capacity == 1
+
+
+def test_a_client_that_goes_away_finishes_what_it_has() -> None:
+    client = asking()
+    client.codec.go_away()
+    assert client.hears(OK)[-1] == "1 end"
+    client.codec.go_away()
+    assert client.codec.capacity == 0
+
+
+def test_who_speaks_after_the_end_of_the_connection_is_not_heard() -> None:
+    client = asking(b"POST", ended=False)
+    client.says()
+    client.codec.eof(False)
+    client.codec.send_data(1, b"hello", True)
+    client.codec.reset(1)
+    client.codec.acknowledge(1, 5)
+    asking(talk=client)
+    assert client.says() == b""
