@@ -1,7 +1,7 @@
 """Who can sign in to the demo, and what they may do there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from foyer.demo.apiserver.rbac import DEFAULT_BINDINGS, READ, Binding, Policy, Role, Rule
 from foyer.demo.apiserver.resources import NOTE_GROUP
@@ -17,11 +17,10 @@ WATCHER = "system:serviceaccount:foyer-system:watcher"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone with an account at the stand-in issuer. The password is no secret: the demo prints it."""
+    """Someone with an account at the stand-in issuer, which asks nobody for a password."""
 
     name: str
     email: str
-    password: str = field(repr=False)
     groups: tuple[str, ...]
     may: str
 
@@ -31,10 +30,8 @@ class Person:
         return f"id-{self.email.partition('@')[0]}"
 
 
-ADA = Person(
-    "Ada Editor", "ada@example.com", "edit", (EDITORS,), "may change everything in the namespace demo"
-)
-BOB = Person("Bob Reader", "bob@example.com", "read", (READERS,), "may only read there, and no Secrets")
+ADA = Person("Ada Editor", "ada@example.com", (EDITORS,), "may change everything in the namespace demo")
+BOB = Person("Bob Reader", "bob@example.com", (READERS,), "may only read there, and no Secrets")
 
 PEOPLE = (ADA, BOB)
 
@@ -42,7 +39,7 @@ PEOPLE = (ADA, BOB)
 def crowd(count: int) -> Sequence[Person]:
     """`count` more editors, `user-0001@example.com` and so on, for measurements."""
     names = [f"user-{number:04}" for number in range(1, count + 1)]
-    return [Person(name, f"{name}@example.com", "load", (EDITORS,), "is one of many") for name in names]
+    return [Person(name, f"{name}@example.com", (EDITORS,), "is one of many") for name in names]
 
 
 _NOTES = (NOTE_GROUP,)

@@ -1,12 +1,15 @@
 """`foyer demo`: the issuer, the API server, foyer and an application, in one process on one loop.
 
 The application's page and foyer share one origin, as behind an ingress: foyer gets its own
-prefixes, the page all the rest. foyer itself is composed as `serve` composes it, from the same
-flags, and reaches the other two over TLS on this machine.
+prefixes, the page all the rest. So does the issuer, which would have an origin of its own anywhere
+else: here a browser is then asked about one certificate and not two. foyer itself is composed as
+`serve` composes it, from the same flags, and reaches the issuer and the API server over TLS on
+this machine.
 """
 
 import asyncio
 import base64
+import os
 import secrets
 import signal
 import sys
@@ -40,6 +43,9 @@ CLIENT = "foyer-demo"
 FOYERS = frozenset((b"auth", b"k8s", b"stream", b"fleet", b"targets", b"_foyer", b"healthz", b"readyz"))
 """The first path segments that are foyer's (spec 01, Routes)."""
 
+ISSUER = b"issuer"
+"""The issuer's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -50,18 +56,20 @@ class Started:
 
 
 class Ingress:
-    """An `Application` that routes whole path segments, as an ingress in front of both would."""
+    """An `Application` that routes whole path segments, as an ingress in front of all three would."""
 
-    def __init__(self, foyer: Application, page: Application) -> None:
+    def __init__(self, foyer: Application, issuer: Application, page: Application) -> None:
         self._foyer = foyer
         self._page = page
+        self._routes = dict.fromkeys(FOYERS, foyer) | {ISSUER: issuer}
 
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
-        """To foyer or to the page."""
-        segment = head.target.partition(b"?")[0].split(b"/")[1:2]
-        # What is no path (CONNECT, OPTIONS *) is foyer's to refuse.
-        mine = not head.target.startswith(b"/") or segment[0] in FOYERS
-        return (self._foyer if mine else self._page).begin(side, head)
+        """To foyer, to the issuer or to the page."""
+        if not head.target.startswith(b"/"):
+            # What is no path (CONNECT, OPTIONS *) is foyer's to refuse.
+            return self._foyer.begin(side, head)
+        segment = head.target.partition(b"?")[0].split(b"/")[1]
+        return self._routes.get(segment, self._page).begin(side, head)
 
 
 class Demo:
@@ -78,33 +86,26 @@ class Demo:
         made = certificates.make([self._listen.host], time.time())
         ca_file, context = self._files.tls(made)
         self._serving = serving = Serving(context)
+        back, api_port = await serving.listen(LOOPBACK, 0)
+        # The last that is waited for: whoever comes in finds everything there.
         front, port = await serving.listen(self._listen.host, self._listen.port)
-        host = reachable(self._listen.host)
-        url = serving.url(host, port)
-        secret = secrets.token_urlsafe(24)
-        client = Client(CLIENT, secret, (f"{url}/auth/callback",))
-        issuer_url, trusted = await self._start_issuer(host, client)
-        api_url = await self._start_api(trusted)
+        url = serving.url(reachable(self._listen.host), port)
+        signer, secret = Signer(), secrets.token_urlsafe(24)
+        issuer_url = f"{url}/{ISSUER.decode()}"
+        issuer = Issuer(issuer_url, Client(CLIENT, secret, (f"{url}/auth/callback",)), PEOPLE, signer)
+        back.application = self._api(issuer_url, signer)
+        api_url = serving.url(LOOPBACK, api_port)
         self._foyer = self._compose(url, issuer_url, api_url, ca_file, secret)
-        front.application = Ingress(self._foyer.front, serving.server(Site()))
+        front.application = Ingress(self._foyer.front, serving.server(issuer), serving.server(Site()))
         return Started(url, ca_file)
 
-    async def _start_issuer(self, host: str, client: Client) -> tuple[str, TrustedIssuer]:
-        # The browser goes there too, so it is reachable wherever the demo is.
-        door, port = await self._serving.listen(self._listen.host, 0)
-        url = self._serving.url(host, port)
-        signer = Signer()
-        door.application = self._serving.server(Issuer(url, client, PEOPLE, signer))
-        keys = signer.keys()
-        return url, TrustedIssuer(url, client.id, lambda: keys)
-
-    async def _start_api(self, trusted: TrustedIssuer) -> str:
+    def _api(self, issuer_url: str, signer: Signer) -> Application:
+        """The API server, which takes the tokens of the one issuer."""
         store = Store(version=contents.first_version(time.time()))
         contents.furnish(store, time.time())
-        api = API(store, POLICY, Authenticator((trusted,)))
-        door, port = await self._serving.listen(LOOPBACK, 0)
-        door.application = self._serving.server(api, Limit(MAX_CONTENT, api.too_large(MAX_CONTENT)))
-        return self._serving.url(LOOPBACK, port)
+        keys = signer.keys()
+        api = API(store, POLICY, Authenticator((TrustedIssuer(issuer_url, CLIENT, lambda: keys),)))
+        return self._serving.server(api, Limit(MAX_CONTENT, api.too_large(MAX_CONTENT)))
 
     def _compose(self, url: str, issuer_url: str, api_url: str, ca_file: str, secret: str) -> Foyer:
         """foyer from the flags that `serve` would be given."""
@@ -134,21 +135,18 @@ class Demo:
 
 def welcome(started: Started) -> str:
     """What a person needs to know."""
-    people = "\n".join(
-        f"  {person.email}, password {person.password}: {person.name} {person.may}" for person in PEOPLE
-    )
+    people = "\n".join(f"  {person.name} {person.may}" for person in PEOPLE)
     return f"""
-foyer demo: {started.url}/
+Open {started.url}/ and sign in, without a password, as one of two:
 
-Who can sign in:
 {people}
 
-The certificate was made just now, so a browser will ask whether you mean it: for this address and
-for the issuer's. Nothing here leaves this machine or outlives the process.
+The browser asks once whether you mean it, for the certificate was made just now. Nothing here leaves
+this machine or outlives the process. Without a browser:
 
   curl --cacert {started.ca_file} {started.url}/auth/session
 
-Log lines follow. Ctrl-C ends it.
+Ctrl-C ends it. foyer's log lines follow.
 """
 
 
@@ -171,7 +169,10 @@ def main(listen: Address) -> int:
         with Files() as files:
             uvloop.run(_run(listen, files, Log(writer)))
     except OSError as error:
-        print(f"foyer demo: cannot listen on {listen}: {error.strerror or error}", file=sys.stderr)
+        # asyncio's own words for a taken port repeat the address in another spelling.
+        why = os.strerror(error.errno) if error.errno else error
+        print(f"foyer demo: cannot listen on {listen}: {why}", file=sys.stderr)
+        print("foyer demo -listen 127.0.0.1:0 takes a port that is free", file=sys.stderr)
         return 1
     else:
         return 0

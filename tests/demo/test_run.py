@@ -42,7 +42,7 @@ class Visitor:
         form = await self.client.get(f"{self.url}/auth/login", follow_redirects=True)
         inputs = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form.text)
         fields = {name: unescape(value) for name, value in inputs}
-        sent = fields | {"email": person.email, "password": person.password}
+        sent = fields | {"email": person.email}
         page = await self.client.post(str(form.url.copy_with(query=None)), data=sent, follow_redirects=True)
         assert (page.status_code, str(page.url)) == (200, f"{self.url}/")
         session: dict[str, Any] = (await self.get("/auth/session")).json()
@@ -122,10 +122,12 @@ def test_the_reader_is_refused_by_kubernetes_in_its_own_words() -> None:
     run(test, http2=True)
 
 
-def test_the_page_is_at_the_root_and_foyer_behind_its_prefixes() -> None:
+def test_the_page_is_at_the_root_and_the_others_behind_their_prefixes() -> None:
     async def test(anyone: Visitor) -> None:
         page = await anyone.get("/")
         assert "/notes.js" in page.text
+        issuer = (await anyone.get("/issuer/.well-known/openid-configuration")).json()["issuer"]
+        assert issuer == f"{anyone.url}/issuer"
         assert (await anyone.get("/notes.js")).status_code == 200
         assert (await anyone.get("/healthz")).status_code == 200
         assert (await anyone.get("/auth/session")).json() == {"authenticated": False}
@@ -157,7 +159,10 @@ def test_an_address_that_is_taken_is_said_to_be() -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with _demo("-listen", address) as refused:
             _, said = refused.communicate(timeout=10)
-        assert (refused.returncode, f"cannot listen on {address}" in said) == (1, True)
+        assert (refused.returncode, f"cannot listen on {address}: Address already in use\n" in said) == (
+            1,
+            True,
+        )
 
 
 class Named:
@@ -171,13 +176,14 @@ class Named:
 
 
 def test_whole_segments_are_routed() -> None:
-    foyer, page = Named(), Named()
-    ingress: Application = Ingress(foyer, page)
+    foyer, issuer, page = Named(), Named(), Named()
+    ingress: Application = Ingress(foyer, issuer, page)
     foyers = [b"/auth/login?x", b"/k8s", b"/stream/v1", b"/_foyer/x", b"/healthz", b"*", b"host:443", b""]
-    pages = [b"/", b"/?a=/k8s", b"/authors", b"/k8sx", b"//k8s", b"/notes.js", b"/x/k8s/"]
-    for target in [*foyers, *pages]:
+    issuers = [b"/issuer", b"/issuer/authorize?a=b"]
+    pages = [b"/", b"/?a=/k8s", b"/authors", b"/k8sx", b"//k8s", b"/notes.js", b"/x/k8s/", b"/issuers"]
+    for target in [*foyers, *issuers, *pages]:
         ingress.begin(FakeSide(), RequestHead(b"GET", target, []))
-    assert (foyer.targets, page.targets) == (foyers, pages)
+    assert (foyer.targets, issuer.targets, page.targets) == (foyers, issuers, pages)
 
 
 def test_every_route_of_foyer_but_its_start_page_is_behind_a_prefix() -> None:
@@ -190,8 +196,8 @@ def test_the_welcome_says_where_and_who() -> None:
     said = welcome(Started("https://127.0.0.1:8443", "ca.crt"))
     for words in (
         "https://127.0.0.1:8443/",
-        "ada@example.com, password edit",
-        "bob@example.com",
+        "Ada Editor may change everything",
+        "Bob Reader may only read",
         "--cacert ca.crt",
     ):
         assert words in said

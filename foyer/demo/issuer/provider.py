@@ -2,12 +2,13 @@
 
     GET  /.well-known/openid-configuration   what there is
     GET  /keys                               the public key
-    GET  /authorize                          the login form
+    GET  /authorize                          who is it?
     POST /authorize                          a login: back to the client with a code
     POST /token                              the code for an ID token
 
-It keeps no sign-in of its own: every login asks again, so that switching between the demo's
-people takes no more than signing out of the application.
+Each below the path of the issuer's own URL. It believes whoever says who they are, and keeps no
+sign-in of its own: every login asks again, so that switching between the demo's people takes no
+more than signing out of the application.
 """
 
 import json
@@ -21,11 +22,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from foyer.demo.handler import Request
 from foyer.demo.issuer.codes import Authorization, Codes
-from foyer.demo.issuer.forms import BadRequest, Client, form_of, parameters, same
+from foyer.demo.issuer.forms import BadRequest, Client, form_of, parameters
 from foyer.demo.issuer.tokens import ALGORITHM, TOKEN_LIFETIME, Signer, id_token_claims
 from foyer.demo.people import Person
 from foyer.exchange.ports import Answer
 from foyer.protocol.events import Fields
+
+SHOWN = 10
+"""People that the page offers: the crowd of a measurement behind them signs in by itself."""
 
 
 class Unauthorizable(Exception):
@@ -53,6 +57,7 @@ class Issuer:
         lifetime: int = TOKEN_LIFETIME,
     ) -> None:
         self._url = url
+        self._base = urlsplit(url).path
         self._client = client
         self._people = people
         self._signer = signer
@@ -76,7 +81,8 @@ class Issuer:
 
     def _answer(self, request: Request, now: float) -> Answer:
         method = "GET" if request.method == "HEAD" else request.method
-        match method, request.path:
+        path = request.path.removeprefix(self._base)
+        match method, path:
             case "GET", "/.well-known/openid-configuration":
                 return _json(200, self._document())
             case "GET", "/keys":
@@ -84,8 +90,7 @@ class Issuer:
             case "GET", "/style.css":
                 return Answer(200, [(b"content-type", b"text/css; charset=utf-8"), *_COMMON], self._style)
             case "GET", "/authorize":
-                query = parameters(request.query)
-                return self._form(self._authorization(query), query.get("login_hint", ""))
+                return self._form(self._authorization(parameters(request.query)))
             case "POST", "/authorize":
                 return self._login(form_of(request), now)
             case "POST", "/token":
@@ -135,7 +140,7 @@ class Issuer:
             raise Unauthorizable(redirect_uri, state, "invalid_request", "PKCE with S256 is required")
         return Authorization(self._client.id, redirect_uri, state, asked.get("nonce", ""), challenge, scopes)
 
-    def _form(self, authorization: Authorization, email: str, *, refused: bool = False) -> Answer:
+    def _form(self, authorization: Authorization) -> Answer:
         repeated = {
             "client_id": authorization.client_id,
             "redirect_uri": authorization.redirect_uri,
@@ -148,29 +153,24 @@ class Issuer:
         }
         back = urlsplit(authorization.redirect_uri)
         return self._page(
-            403 if refused else 200,
+            200,
             "login.html",
             # Browsers hold the redirect that answers a form to form-action as well.
             form_action=f"'self' {back.scheme}://{back.netloc}",
             hidden=repeated,
-            email=email,
-            refused=refused,
-            people=self._people[:10],
+            people=self._people[:SHOWN],
         )
 
     def _login(self, form: dict[str, str], now: float) -> Answer:
         authorization = self._authorization(form)
-        person = self._person(form.get("email", ""), form.get("password", ""))
+        if "email" not in form:
+            uri, state = authorization.redirect_uri, authorization.state
+            raise Unauthorizable(uri, state, "access_denied", "nobody wanted to sign in")
+        person = next((person for person in self._people if person.email == form["email"]), None)
         if person is None:
-            return self._form(authorization, form.get("email", ""), refused=True)
+            raise BadRequest("Nobody here has this email address.")
         code = self._codes.issue(authorization, person, now)
         return _found(authorization.redirect_uri, {"code": code, "state": authorization.state})
-
-    def _person(self, email: str, password: str) -> Person | None:
-        for person in self._people:
-            if person.email == email and same(person.password, password):
-                return person
-        return None
 
     # The token endpoint.
 
@@ -207,7 +207,7 @@ class Issuer:
     def _page(self, status: int, template: str, *, form_action: str = "'none'", **values: Any) -> Answer:
         nowhere = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"
         policy = f"{nowhere}; form-action {form_action}"
-        content = self._pages.get_template(template).render(**values).encode()
+        content = self._pages.get_template(template).render(base=self._base, **values).encode()
         fields = [
             (b"content-type", b"text/html; charset=utf-8"),
             (b"content-security-policy", policy.encode()),

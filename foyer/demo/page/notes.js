@@ -200,6 +200,7 @@ function showAnswer(problem) {
   byId("answer-title").textContent = known ? `${problem.code} ${problem.reason}` : "No answer";
   byId("answer-message").textContent = known ? problem.message : "The request did not get through.";
   byId("answer").hidden = false;
+  byId("answer").scrollIntoView({ block: "nearest" }); // what was refused may be far down the list
 }
 
 function hideAnswer() {
