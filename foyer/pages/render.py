@@ -43,9 +43,9 @@ _ASSET_FIELDS: Fields = [
 
 _HEADINGS = {
     400: "This request cannot be served",
-    401: "You are not signed in",
+    401: "Please sign in",
     403: "This change was refused",
-    404: "There is nothing here",
+    404: "Not found",
     405: "This method is not allowed here",
     429: "Too much at once",
     501: "This is not supported",
