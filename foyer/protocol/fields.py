@@ -106,11 +106,10 @@ def _read(received: Fields, allowed: frozenset[bytes]) -> tuple[dict[bytes, byte
 
 
 def _authority(pseudo: dict[bytes, bytes], fields: Fields) -> bytes | None:
-    """The one authority that a request names, in `:authority`, `Host` or both."""
-    named = {value for name, value in fields if name == b"host"}
-    if b":authority" in pseudo:
-        named.add(pseudo[b":authority"])
-    return named.pop() if len(named) == 1 else None
+    """The one authority that a request names, in `:authority`, in one `Host`, or the same in both."""
+    hosts = [value for name, value in fields if name == b"host"]
+    named = {*hosts, pseudo[b":authority"]} if b":authority" in pseudo else {*hosts}
+    return named.pop() if len(named) == 1 and len(hosts) <= 1 else None
 
 
 def _targeted(method: bytes, pseudo: dict[bytes, bytes]) -> bool:

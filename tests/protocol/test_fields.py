@@ -87,6 +87,7 @@ REQUESTS: dict[str, Fields] = {
     "an empty authority": but(GET, (b":authority", b"")),
     "another host than the authority": [*GET, (b"host", b"g")],
     "two hosts": [*but(GET, (b":authority", None)), (b"host", b"f"), (b"host", b"g")],
+    "a repeated host": [*GET, (b"host", b"f"), (b"host", b"f")],
     "a repeated path": [*GET, (b":path", b"/a")],
     "a status": [*GET, (b":status", b"200")],
     "a protocol without CONNECT": [*GET, (b":protocol", b"websocket")],
@@ -150,10 +151,9 @@ def test_cookies_that_were_split_are_one_again() -> None:
     assert head.all(b"cookie") == [b"a=1; b=2"]
 
 
-@pytest.mark.parametrize("hosts", [[(b"host", b"f")], [(b"host", b"f"), (b"host", b"f")]])
-def test_host_stands_for_an_authority_that_is_absent_or_the_same(hosts: Fields) -> None:
+def test_host_stands_for_an_authority_that_is_absent_or_the_same() -> None:
     for fields in (GET, but(GET, (b":authority", None))):
-        head = request_head([*fields, *hosts], True)
+        head = request_head([*fields, (b"host", b"f")], True)
         assert head is not None
         assert head.authority == b"f"
 
@@ -175,23 +175,13 @@ def test_a_response_is_its_status_and_fields() -> None:
 
 # Near-misses, held to h2's own rules and to HTTP/1.1's guard.
 
-NAMES = st.sampled_from(
-    [
-        *b":method :scheme :authority :path :protocol :status :x : x-a X-A host cookie te connection upgrade "
-        b"content-length x:y x\x00 x(y \xe9".split(b" "),
-        b"",
-        b"x y",
-    ]
+WORDS = (
+    b":method :scheme :authority :path :protocol :status :x : x-a X-A host cookie te connection upgrade "
+    b"content-length x:y x\0 x(y \xe9"
 )
-VALUES = st.sampled_from(
-    [
-        *b"GET CONNECT https f /a 200 5 trailers \xe9 a\tb a\x00 a\nb a\rb a\x01b \ta a\t".split(b" "),
-        b"",
-        b" a",
-        b"a ",
-        b"a b",
-    ]
-)
+TEXTS = b"GET CONNECT https f /a 200 5 trailers \xe9 a\tb a\0 a\nb a\rb a\x01b \ta a\t"
+NAMES = st.sampled_from([*WORDS.split(b" "), b"", b"x y"])
+VALUES = st.sampled_from([*TEXTS.split(b" "), b"", b" a", b"a ", b"a b"])
 LIKELY: st.SearchStrategy[tuple[bytes, bytes]] = st.sampled_from(
     [
         (b"x-a", b"a b"),
