@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from foyer.exchange.ports import Application
+from foyer.exchange.ports import Application, BrowserReceiver
 from foyer.gate.wheel import Wheel
 from foyer.net.connection import CLOSING_TIME, Connection
 from foyer.net.side import BrowserSide, Sending, Side
@@ -135,18 +135,21 @@ class BrowserConnection(Connection):
 
     def ended(self, clean: bool) -> None:
         """The browser sends no more."""
-        if self.codec is not None:
-            # Half-closed is gone, as HTTP/1.1 has no other way to say that nobody reads any more.
-            self.codec.closing = True
+        codec = self.codec
+        if codec is not None:
+            # Half-closed is gone, as HTTP/1.1 has no other way to say that nobody reads any more. If
+            # somebody does, a close must not end for them what only the close can end.
+            if isinstance(codec, H1Server) and codec.until_close and self.sides:
+                self.wire.abort(reset=True)
+            codec.closing = True
         self._all_gone()
         self._close()
 
     def lost(self, reason: Exception | None) -> None:
         """The connection is gone."""
-        if self.codec is not None:
-            self.codec.closing = True
         self._wheel.remove(self)
         self._all_gone()
+        self.codec = None  # and its cycle with it
         self._left(self)
 
     def _all_gone(self) -> None:
@@ -154,10 +157,18 @@ class BrowserConnection(Connection):
             self._gone(side)
 
     def _gone(self, side: BrowserSide) -> None:
-        self.sides.pop(side.stream, None)
         side.drop()
-        if side.receiver is not None:
-            side.receiver.browser_gone()
+        receiver = self._forget(side)
+        if receiver is not None:
+            receiver.browser_gone()
+
+    def _forget(self, side: BrowserSide) -> BrowserReceiver | None:
+        """The exchange is over for this connection: whom to tell that, last."""
+        self.sides.pop(side.stream, None)
+        self._since = self.turn.now()
+        side.resume()  # what a paused upload held goes back to the connection's window
+        receiver, side.receiver = side.receiver, None
+        return receiver
 
     # The codec's events.
 
@@ -167,11 +178,7 @@ class BrowserConnection(Connection):
         side = BrowserSide(self, stream, head.ended)
         side.moved = self.turn.now()
         self.sides[stream] = side
-        pumping, self._pumping = self._pumping, True  # nothing leaves before the receiver is known
-        try:
-            side.receiver = self._application.begin(side, head)
-        finally:
-            self._pumping = pumping
+        self._application.begin(side, head)
 
     def content(self, stream: int, data: bytes, flow: int) -> None:
         """Request content."""
@@ -196,7 +203,6 @@ class BrowserConnection(Connection):
         """The browser gave the stream up."""
         side = self.sides.get(stream)
         if side is not None:
-            self._release(side)
             self._gone(side)
 
     def window(self, stream: int) -> None:
@@ -230,22 +236,21 @@ class BrowserConnection(Connection):
             self.enqueue(side)
 
     def drained(self, side: Side) -> None:
-        assert isinstance(side, BrowserSide) and side.receiver is not None
-        side.receiver.browser_drained()
+        assert isinstance(side, BrowserSide)
+        if side.receiver is not None:
+            side.receiver.browser_drained()
 
     def sent(self, side: Side) -> None:
         assert isinstance(side, BrowserSide) and self.codec is not None
         if not side.received and self.codec.multiplexed:
             # RFC 9113 section 8.1: the whole answer came before the upload's end.
             self.codec.reset(side.stream, no_error=True)
-        self._release(side)
         self._over(side)
 
     def cut_short(self, side: Side) -> None:
         assert isinstance(side, BrowserSide) and self.codec is not None
         side.drop()
         self.codec.reset(side.stream)
-        self._release(side)
         self._over(side)
 
     def cut(self, side: BrowserSide) -> None:
@@ -253,20 +258,10 @@ class BrowserConnection(Connection):
         self.cut_short(side)
         self.touch()
 
-    def _release(self, side: BrowserSide) -> None:
-        """Gives back to the connection's window what a paused upload held."""
-        if side.withheld and self.codec is not None:
-            flow, side.withheld = side.withheld, 0
-            self.codec.acknowledge(side.stream, flow)
-
     def _over(self, side: BrowserSide) -> None:
-        self.sides.pop(side.stream, None)
-        self._since = self.turn.now()
-        if side.paused and self.codec is not None and not self.codec.multiplexed:
-            side.paused = False
-            self.wire.resume()
-        if side.receiver is not None:
-            side.receiver.browser_sent()
+        receiver = self._forget(side)
+        if receiver is not None:
+            receiver.browser_sent()
 
     # The end of a turn.
 
@@ -358,10 +353,10 @@ class BrowserConnection(Connection):
         """No more requests: the ones open go on (a drain)."""
         if self.codec is None:
             self._close()
-            return
-        self.codec.go_away()
-        self._draining = True
-        self.touch()
+        elif not self.codec.closing:
+            self.codec.go_away()
+            self._draining = True
+            self.touch()
 
     def abort(self) -> None:
         """Ends the connection as it stands."""

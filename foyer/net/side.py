@@ -111,6 +111,12 @@ class BrowserSide(Side):
         """Frames the final head; with `ended`, the whole response."""
         self.connection.send_head(self, head)
 
+    def resume(self) -> None:
+        """Lets the request's content come again; only from now on can it be late."""
+        if self.paused:
+            self.moved = self.connection.turn.now()
+        super().resume()
+
     def abort(self, *, deliver_first: bool = False) -> None:
         """Ends the response so that it cannot pass for whole."""
         if deliver_first and self.sending is Sending.OPEN:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections import deque
+from collections import OrderedDict
 
 from foyer.exchange.ports import UpstreamReceiver
 from foyer.gate.wheel import Wheel
@@ -29,11 +29,19 @@ POOLED_TIME = 45.0
 """Seconds an unused connection is kept: well below what API servers and balancers before them allow (60 s
 and more), so that it is ours that closes first and no request meets a connection that is just ending."""
 
+QUIET_TIME = 15.0
+"""Seconds a server with exchanges open may say nothing before it is asked whether it is there (spec 03)."""
+
+PING_TIME = 10.0
+"""Seconds it has to answer: TCP alone would be patient for a quarter of an hour."""
+
+_PINGS = 2  # TCP's keep-alive probes within PING_TIME: one may get lost
+
 
 class UpstreamConnection(Connection):
     """One connection to the server, in the pool from its opening to its end."""
 
-    __slots__ = ("_failure", "_pool", "_since", "codec", "draining", "sides", "usable")
+    __slots__ = ("_failure", "_heard", "_pinged", "_pool", "_since", "codec", "draining", "sides", "usable")
 
     def __init__(self, pool: Upstream, turn: Turn) -> None:
         super().__init__(turn)
@@ -43,7 +51,8 @@ class UpstreamConnection(Connection):
         self.draining = False
         self._pool = pool
         self._failure = Failure.CONNECTION
-        self._since = turn.now()
+        self._since = self._heard = turn.now()
+        self._pinged = False  # since it was last heard
 
     # The wire.
 
@@ -51,6 +60,7 @@ class UpstreamConnection(Connection):
         """TLS is established."""
         self.codec = H2Client(self) if protocol == "h2" else H1Client(self)
         if not self.codec.multiplexed:
+            self.wire.keep_alive(QUIET_TIME, PING_TIME / _PINGS, _PINGS)
             self.ready()
         self.touch()
 
@@ -59,6 +69,7 @@ class UpstreamConnection(Connection):
         codec = self.codec
         if codec is None or codec.closing:
             return
+        self._heard, self._pinged = self.turn.now(), False
         try:
             codec.receive(data)
         except ProtocolFault:
@@ -75,12 +86,11 @@ class UpstreamConnection(Connection):
 
     def lost(self, reason: Exception | None) -> None:
         """The connection is gone, or never came to be."""
-        if self.codec is not None:
-            self.codec.closing = True
         if self.codec is None and isinstance(reason, ssl.SSLError | ssl.CertificateError):
             self._failure = Failure.TLS
         self._pool.wheel.remove(self)
         self._all_gone(self._failure)
+        self.codec = None  # and its cycle with it
         self._pool.lost(self, self._failure)
 
     def _all_gone(self, failure: Failure) -> None:
@@ -139,9 +149,16 @@ class UpstreamConnection(Connection):
         self.wake(self.sides, stream)
 
     def ready(self) -> None:
-        """Streams may be opened, or their limit changed."""
-        self.usable = True
-        self._pool.wheel.add(self, self.turn.now() + POOLED_TIME)
+        """Streams may be opened, or their limit changed.
+
+        A server that takes none for now has until `CONNECT_TIME` to take some: another connection to it
+        would fare no better.
+        """
+        assert self.codec is not None
+        if not self.usable and self.codec.capacity > 0:
+            self.usable = True
+            self._since = self.turn.now()
+            self._pool.wheel.add(self, self._since + POOLED_TIME)
         self._pool.usable(self)
 
     def going_away(self) -> None:
@@ -202,6 +219,9 @@ class UpstreamConnection(Connection):
 
     def join(self, receiver: UpstreamReceiver) -> None:
         """Gives `receiver` a place here. It sends its head at once."""
+        if not self.sides and self.codec is not None and self.codec.multiplexed:
+            self._heard = self.turn.now()
+            self._pool.wheel.add(self, self._heard + QUIET_TIME)
         side = UpstreamSide(self, receiver)
         side.stream = -id(side)  # no stream yet
         self.sides[side.stream] = side
@@ -239,30 +259,46 @@ class UpstreamConnection(Connection):
         self._pool.forget(self)
 
     def due(self, now: float) -> float | None:
-        """Closes an unused connection; ends one whose close is not taken."""
+        """Closes an unused connection; ends one whose close is not taken, and one that is dead."""
         if self.wire.closing or not self.usable:
             self._failure = Failure.TIMEOUT
             self.wire.abort()
             return None
         if self.sides:
-            return now + POOLED_TIME
+            return self._look_after(now)
         if now < self._since + POOLED_TIME:
             return self._since + POOLED_TIME
         self.close()
         return now + CLOSING_TIME
 
+    def _look_after(self, now: float) -> float | None:
+        """Pings a server that has become quiet, and ends one that is dead. For HTTP/1.1 TCP does it."""
+        if not isinstance(self.codec, H2Client):
+            return now + POOLED_TIME
+        if now < self._heard + QUIET_TIME:
+            return self._heard + QUIET_TIME
+        if self._pinged:
+            self._failure = Failure.TIMEOUT
+            self.wire.abort()
+            return None
+        self._pinged = True
+        self.codec.machine.ping(bytes(8))
+        self.touch()
+        return now + PING_TIME
+
 
 class Waiting:
     """Someone who waits for a connection; nothing of theirs has been sent."""
 
-    __slots__ = ("receiver",)
+    __slots__ = ("_queue", "receiver")
 
-    def __init__(self, receiver: UpstreamReceiver) -> None:
-        self.receiver: UpstreamReceiver | None = receiver
+    def __init__(self, receiver: UpstreamReceiver, queue: OrderedDict[Waiting, None]) -> None:
+        self.receiver = receiver
+        self._queue = queue
 
     def cancel(self) -> None:
-        """Waits no longer."""
-        self.receiver = None
+        """Waits no longer: no connection is opened for who has left."""
+        self._queue.pop(self, None)
 
 
 class Upstream:
@@ -279,7 +315,7 @@ class Upstream:
         # Those that may have room: with 1,800 watches over HTTP/1.1 all others are busy.
         self._roomy: dict[UpstreamConnection, None] = {}
         self._connecting: dict[UpstreamConnection, asyncio.Task[None]] = {}
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: OrderedDict[Waiting, None] = OrderedDict()
         self._expected = 0  # exchanges a new connection is expected to take; 0 until one has told
         self._closed = False
 
@@ -290,14 +326,20 @@ class Upstream:
 
     def open(self, receiver: UpstreamReceiver) -> Waiting:
         """Finds a place for `receiver`, now or as a connection opens: `upstream_open` or `upstream_gone`."""
-        waiting = Waiting(receiver)
+        waiting = Waiting(receiver, self._waiting)
         connection = self._roomiest()
-        if connection is not None and not self._waiting:
+        if self._closed:
+            receiver.upstream_gone(Failure.CONNECTION)
+        elif connection is not None and not self._waiting:
             connection.join(receiver)
-            return waiting
-        self._waiting.append(waiting)
-        self._connect_as_needed()
+        else:
+            self._waiting[waiting] = None
+            self._connect_as_needed()
         return waiting
+
+    def _longest_waiting(self) -> UpstreamReceiver:
+        waiting, _ = self._waiting.popitem(last=False)
+        return waiting.receiver
 
     def _roomiest(self) -> UpstreamConnection | None:
         best, most = None, 0
@@ -319,9 +361,7 @@ class Upstream:
             if connection.codec is not None:
                 self._expected = max(1, connection.codec.capacity)
         while self._waiting and connection.room > 0:
-            receiver = self._waiting.popleft().receiver
-            if receiver is not None:
-                connection.join(receiver)
+            connection.join(self._longest_waiting())
         if connection.room > 0:
             self._roomy[connection] = None
         if self._waiting:
@@ -349,8 +389,8 @@ class Upstream:
             return
         except TimeoutError:
             failure = Failure.TIMEOUT
-        except OSError:
-            pass
+        except (OSError, ValueError):
+            pass  # refused, unreachable, unknown, or no name at all (a label of 64 characters)
         self.wheel.remove(connection)
         self.lost(connection, failure)
 
@@ -361,10 +401,9 @@ class Upstream:
         if opening:
             # Another one on its way may still serve them; the last one's failure is everybody's.
             failed = len(self._waiting) if not self._connecting else max(1, self._expected)
-            for _ in range(min(failed, len(self._waiting))):
-                receiver = self._waiting.popleft().receiver
-                if receiver is not None:
-                    receiver.upstream_gone(failure)
+            while failed and self._waiting:
+                failed -= 1
+                self._longest_waiting().upstream_gone(failure)
         if self._waiting and not self._closed:
             self._connect_as_needed()
 
@@ -376,18 +415,23 @@ class Upstream:
     def close(self) -> None:
         """Ends every connection, and fails whoever waits."""
         self._closed = True
-        for connection in [*self._connections, *self._connecting]:
-            connection.close() if connection.usable else connection.wire.abort()
-        waiting, self._waiting = self._waiting, deque()
-        for each in waiting:
-            if each.receiver is not None:
-                each.receiver.upstream_gone(Failure.CONNECTION)
+        for connection in [*self._connections]:
+            connection.close()
+        connecting, self._connecting = self._connecting, {}
+        for connection, dialling in connecting.items():
+            self.wheel.remove(connection)
+            dialling.cancel()
+            connection.wire.abort()
+        while self._waiting:
+            self._longest_waiting().upstream_gone(Failure.CONNECTION)
 
 
 def client_context(ca_file: str | None, *, extra: bool) -> ssl.SSLContext:
     """Verified TLS 1.2 or newer. `ca_file` replaces the system's roots, or joins them where `extra`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Writing would have to wait for the server's new handshake; HTTP/2 forbids it (RFC 9113 section 9.2.1).
+    context.options |= ssl.OP_NO_RENEGOTIATION
     if ca_file is None or extra:
         context.load_default_certs()
     if ca_file is not None:

@@ -26,6 +26,11 @@ WRITE_HIGH = 32 * 1024
 
 WRITE_LOW = 8 * 1024
 
+CHOKED = 192 * 1024
+"""Bytes in a transport above which nothing more is read. Content alone never gets there: it is what a peer
+makes us answer (PING, SETTINGS, KeyUpdate, requests without content) while it takes nothing itself, and
+would pile up for as long as it sends."""
+
 
 class Owner(Protocol):
     """Whoever speaks a protocol over a wire."""
@@ -49,11 +54,14 @@ class Owner(Protocol):
 class Wire(asyncio.BufferedProtocol):
     """A plain TCP connection."""
 
-    __slots__ = ("_owner", "_transport", "closing", "congested")
+    __slots__ = ("_choked", "_finished", "_owner", "_paused", "_transport", "closing", "congested")
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._transport: asyncio.Transport | None = None
+        self._paused = False  # by the owner
+        self._choked = False  # by a peer that does not read
+        self._finished = False  # we write no more
         self.congested = False
         self.closing = False
 
@@ -81,24 +89,40 @@ class Wire(asyncio.BufferedProtocol):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._lose(exc)
+
+    def _lose(self, reason: Exception | None) -> None:
         self.closing = True
         self._transport = None
-        self._owner.lost(exc)
+        # Nothing more is told. Without its cycle a lost connection is freed at once, not at a collection.
+        owner = self._owner
+        del self._owner
+        owner.lost(reason)
 
     def pause_writing(self) -> None:
         self.congested = True
 
     def resume_writing(self) -> None:
-        self.congested = False
+        self.congested = self._choked = False
         if not self.closing:
+            self._read_or_not()
             self._owner.writable()
 
     # The owner's side.
 
     def write(self, data: bytes) -> None:
-        """Sends `data` after what was written before."""
-        if self._transport is not None and data:
-            self._transport.write(data)
+        """Sends `data` after what was written before; nothing once `finish` said so."""
+        if data and not self._finished and not self.closing:
+            self._put(data)
+
+    def _put(self, data: bytes) -> None:
+        """Hands bytes to the transport, and stops reading from a peer that makes us write and never reads."""
+        if self._transport is None:
+            return
+        self._transport.write(data)
+        if self.congested and not self._choked and self.unsent > CHOKED:
+            self._choked = True
+            self._read_or_not()
 
     @property
     def unsent(self) -> int:
@@ -107,17 +131,34 @@ class Wire(asyncio.BufferedProtocol):
 
     def pause(self) -> None:
         """Stops reading; the kernel's window does the rest."""
-        if self._transport is not None and not self.closing and self._transport.is_reading():
-            self._transport.pause_reading()
+        self._paused = True
+        self._read_or_not()
 
     def resume(self) -> None:
         """Reads again."""
-        if self._transport is not None and not self.closing and not self._transport.is_reading():
-            self._transport.resume_reading()
+        self._paused = False
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        if self._transport is None or self.closing:
+            return
+        reading = not (self._paused or self._choked)
+        if reading is not self._transport.is_reading():
+            self._transport.resume_reading() if reading else self._transport.pause_reading()
+
+    def keep_alive(self, idle: float, interval: float, probes: int) -> None:
+        """Has TCP find a dead peer: after `idle` seconds of silence `probes` probes, `interval` apart."""
+        peer = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if peer is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, int(idle))
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, int(interval))
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
 
     def finish(self) -> None:
         """Says that no more will be written, and goes on reading: the peer can take a last answer."""
-        if self._transport is not None and not self.closing and self._transport.can_write_eof():
+        if self._transport is not None and not self.closing and not self._finished:
+            self._finished = True
             self._transport.write_eof()
 
     def close(self) -> None:
@@ -190,18 +231,19 @@ class TLSWire(Wire):
         return True
 
     def _fail(self, error: Exception) -> None:
-        transport, self._transport = self._transport, None
-        self.closing = True
+        """The handshake failed. Its few bytes fit into any socket, so nobody need watch them leave."""
+        transport = self._transport
         if transport is not None:
             transport.close()
-        self._owner.lost(error)
+            self._lose(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._transport is not None:
-            super().connection_lost(exc)
+            self._lose(exc)
 
     def _decrypt(self) -> bytes:
         pieces: list[bytes] = []
+        broken = False
         try:
             while self._incoming.pending or self._tls.pending():
                 count = self._tls.read(_RECORD, _PLAIN)
@@ -213,22 +255,17 @@ class TLSWire(Wire):
             pass
         except ssl.SSLZeroReturnError:
             self._shut = True
-        except ssl.SSLError as error:
-            self._drain()
-            if pieces:
-                self._owner.received(b"".join(pieces))
-            self._fail(error)
-            return b""
-        if self._outgoing.pending:
-            self._drain()
+        except ssl.SSLError:
+            broken = True  # a record that was tampered with, a renegotiation: the alert says which
+        self._drain()
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if self._shut:
-            if data:
-                self._owner.received(data)
-            if not self.closing:
-                self._owner.ended(True)
-            return b""
-        return data
+        if not self._shut and not broken:
+            return data
+        if data:
+            self._owner.received(data)
+        if not self.closing:
+            self._owner.ended(not broken)
+        return b""
 
     def eof_received(self) -> bool:
         if not self._established:
@@ -241,7 +278,7 @@ class TLSWire(Wire):
         return self._shut
 
     def write(self, data: bytes) -> None:
-        if self._transport is None or not data or self.closing:
+        if not data or self._finished or self.closing:
             return
         view = memoryview(data)
         for at in range(0, len(data), _RECORD):
@@ -249,8 +286,8 @@ class TLSWire(Wire):
             self._drain()
 
     def _drain(self) -> None:
-        if self._transport is not None and self._outgoing.pending:
-            self._transport.write(self._outgoing.read())
+        if self._outgoing.pending:
+            self._put(self._outgoing.read())
 
     def _say_goodbye(self) -> None:
         """close_notify: what was sent is whole (RFC 8446 section 6.1)."""
@@ -262,7 +299,7 @@ class TLSWire(Wire):
             self._drain()
 
     def finish(self) -> None:
-        if not self.closing:
+        if not self.closing and not self._finished:
             self._say_goodbye()
             super().finish()
 
