@@ -102,7 +102,7 @@ clean: ## remove what was built, the environment too
 define ensure-venv
 	@if ! $(PY) -c '$(USABLE)' 2>/dev/null || ! $(PY) -m pip --version >/dev/null 2>&1; then \
 		if ! command -v cc >/dev/null && ! command -v gcc >/dev/null; then \
-			echo "foyer needs a C compiler for its native moduless. Debian, Ubuntu: apt-get install gcc libc6-dev;" \
+			echo "foyer needs a C compiler for its native modules. Debian, Ubuntu: apt-get install gcc libc6-dev;" \
 				"Fedora: dnf install gcc" >&2; exit 1; \
 		fi; \
 		for python in $(PYTHONS); do \
