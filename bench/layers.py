@@ -44,7 +44,7 @@ from foyer.login.issuer import Issuer
 from foyer.net.browser import BrowserConnection
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream, UpstreamConnection
-from foyer.net.wire import Wire
+from foyer.net.wire import Owner, Wire
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
@@ -178,18 +178,15 @@ class _Loop:
                 call()
 
 
-class _FakeWire:
-    """Takes everything at once."""
+class _FakeWire(Wire):
+    """A wire without a transport: it takes everything at once."""
 
-    congested = closing = False
-
-    def __init__(self) -> None:
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(owner)
         self.written: list[bytes] = []
 
     def write(self, data: bytes) -> None:
         self.written.append(data)
-
-    def resume(self) -> None: ...
 
     def take(self) -> bytes:
         data = self.written[0] if len(self.written) == 1 else b"".join(self.written)
@@ -208,12 +205,13 @@ class Connections:
         turn = Turn(cast(asyncio.AbstractEventLoop, self.loop))
         wheel = Wheel(self.loop.time())
         pool = Upstream("", 0, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), turn, wheel)
-        self.front_wire, self.back_wire = _FakeWire(), _FakeWire()
         self.front = BrowserConnection(application(dialogue, pool), turn, wheel, lambda connection: None)
-        self.front.attach(cast(Wire, self.front_wire))
+        self.front_wire = _FakeWire(self.front)
+        self.front.attach(self.front_wire)
         self.front.opened(_ALPN[dialogue.browser])
         self.back = UpstreamConnection(pool, turn)
-        self.back.wire = cast(Wire, self.back_wire)
+        self.back_wire = _FakeWire(self.back)
+        self.back.wire = self.back_wire
         self.back.opened(_ALPN[dialogue.upstream])
         self.loop.run()
 
