@@ -8,6 +8,7 @@ _TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
+    ".ts": b"text/plain; charset=utf-8",  # declarations of the helper, for editors; no browser runs them
 }
 
 
