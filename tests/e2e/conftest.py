@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.harness.browser import SESSION, Browser, OpenBrowser, Web
 from tests.e2e.harness.cluster import Cluster
+from tests.e2e.harness.demo import running_demo
 from tests.e2e.harness.leaks import Leaks
 from tests.e2e.harness.loop import LoopThread
 from tests.e2e.harness.sealing import Sealing
@@ -43,6 +44,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster = Cluster(Path(scripts), tmp_path_factory.mktemp("cluster"))
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory, leaks: Leaks) -> Iterator[str]:
+    """The address of a `foyer demo`, which needs no cluster."""
+    with running_demo(tmp_path_factory.mktemp("demo") / "log", leaks) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
-"""`foyer demo` in a real browser: the one test here that needs no cluster, in both HTTP versions."""
+"""`foyer demo` in a real browser, in both HTTP versions. It needs no cluster."""
 
-import re
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,33 +8,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.harness.chromium import PATIENCE, chromium, visitor
-from tests.e2e.harness.leaks import Leaks
-from tests.e2e.harness.serving import FOYER
-
-ADA, BOB = "ada@example.com", "bob@example.com"
+from tests.e2e.harness.demo import ADA, BOB, choose
 
 Open = Callable[[str], Page]
 
 expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory, leaks: Leaks) -> Iterator[str]:
-    """Runs the demo on a port of its own: the address that it prints."""
-    log = tmp_path_factory.mktemp("demo") / "log"
-    with log.open("wb") as stderr:
-        command = [FOYER, "demo", "-listen", "127.0.0.1:0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
-    with process:
-        assert process.stdout is not None
-        address = None
-        while address is None and (line := process.stdout.readline()):
-            address = re.search(r"https://127\.0\.0\.1:\d+", line)
-        assert address is not None, log.read_text()
-        yield address[0]
-        process.terminate()
-        assert process.wait(10) == 0
-    leaks.saw("the demo's log", log.read_bytes())
 
 
 @pytest.fixture
@@ -62,7 +38,7 @@ def open_page(demo: str, http_version: str, tmp_path: Path) -> Iterator[Open]:
 
 def sign_in(page: Page, person: str) -> None:
     page.get_by_role("link", name="Sign in").click()
-    page.get_by_role("button", name=person).click()
+    choose(page, person)
     expect(page.get_by_text(person)).to_be_visible()
 
 
@@ -132,5 +108,5 @@ def test_who_declines_to_sign_in_is_told_so_and_can_try_again(open_page: Open) -
     expect(page.get_by_role("heading", name="Sign-in did not succeed")).to_be_visible()
     expect(page.get_by_text("access_denied")).to_be_visible()
     page.get_by_role("link", name="Try again").click()
-    page.get_by_role("button", name=ADA).click()
+    choose(page, ADA)
     expect(page.get_by_text(ADA)).to_be_visible()

@@ -1,6 +1,8 @@
 // Notes: list them, change them, follow them. Kubernetes answers; this page shows its answers as they are.
 
-const NOTES = "/k8s/apis/example.com/v1/namespaces/demo/notes";
+import { FoyerError, k8s, logout, session } from "/_foyer/foyer.js";
+
+const NOTES = "/apis/example.com/v1/namespaces/demo/notes";
 const FIRST_WAIT = 1000; // ms before following again; doubled after each failure
 const LONGEST_WAIT = 30000;
 
@@ -8,38 +10,17 @@ const byId = (id) => document.getElementById(id);
 const notes = new Map(); // uid -> object, as last seen
 const shown = new Map(); // uid -> its list item
 const editing = new Map(); // uid -> the object as it was when editing began
-let session = null;
+let person = null; // whose page this is
 let following = new AbortController();
 
-// ---- Requests
+// ---- Changes
 
-class Refused extends Error {
-  constructor(response, status) {
-    super(status.message ?? "There was no readable answer.");
-    this.code = response.status;
-    this.reason = status.reason ?? response.statusText;
-  }
-}
-
-async function request(method, path, { body, type = "application/json", signal } = {}) {
-  const headers = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = type;
-  if (method !== "GET") headers[session.csrfHeader] = session.csrfToken;
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
-  if (response.ok) return response;
-  if (response.status === 401) showSignedOut();
-  throw new Refused(response, await response.json().catch(() => ({})));
-}
-
-async function change(method, path, options) {
+async function change(method, path, body) {
   hideAnswer();
-  try {
-    await request(method, path, options);
-    return true;
-  } catch (problem) {
-    showAnswer(problem);
-    return false;
-  }
+  const answer = await k8s(path, { method, body });
+  if (answer.outcome === "ok") return true;
+  showAnswer(answer);
+  return false;
 }
 
 const pathOf = (note) => `${NOTES}/${encodeURIComponent(note.metadata.name)}`;
@@ -63,31 +44,40 @@ async function follow(signal) {
     } catch (problem) {
       if (signal.aborted) return;
       version = null;
-      if (problem.code === 403) {
+      if (["refused", "signed-out"].includes(problem.answer?.outcome)) {
         say("lost", "Not following");
-        showAnswer(problem);
+        showAnswer(problem.answer);
         return;
       }
     }
+    // Somebody signed in or out in another tab: that ends this session's watch too.
+    if (!(await stillThem())) return;
     say("lost", `Connection lost: trying again in ${Math.round(wait / 1000)} s`);
     await pause(wait * (0.75 + Math.random() / 2), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   }
 }
 
+async function stillThem() {
+  const found = await session().catch(() => person);
+  const same = found.subject === person.subject;
+  if (!same) show(found);
+  return same;
+}
+
 async function list(signal) {
-  const answer = await (await request("GET", NOTES, { signal })).json();
-  const present = new Set(answer.items.map((note) => note.metadata.uid));
+  const { content } = await read(NOTES, signal);
+  const present = new Set(content.items.map((note) => note.metadata.uid));
   for (const uid of [...notes.keys()]) if (!present.has(uid)) notes.delete(uid);
-  for (const note of answer.items) notes.set(note.metadata.uid, note);
+  for (const note of content.items) notes.set(note.metadata.uid, note);
   render();
-  return answer.metadata.resourceVersion;
+  return content.metadata.resourceVersion;
 }
 
 // The version to go on from; null when that is gone and only a new list helps.
 async function watch(version, signal) {
   const query = new URLSearchParams({ watch: "1", allowWatchBookmarks: "true", resourceVersion: version });
-  const response = await request("GET", `${NOTES}?${query}`, { signal });
+  const { response } = await read(`${NOTES}?${query}`, signal);
   for await (const line of lines(response.body)) {
     const { type, object } = JSON.parse(line);
     if (type === "ERROR") return null;
@@ -98,6 +88,12 @@ async function watch(version, signal) {
     render();
   }
   return version;
+}
+
+async function read(path, signal) {
+  const answer = await k8s(path, { signal });
+  if (answer.outcome !== "ok") throw new FoyerError(answer);
+  return answer;
 }
 
 async function* lines(stream) {
@@ -150,8 +146,7 @@ function newItem(uid) {
 
   item.querySelector(".done").addEventListener("change", async (event) => {
     const done = event.target.checked;
-    const body = { spec: { done } };
-    const changed = await change("PATCH", pathOf(notes.get(uid)), { body, type: "application/merge-patch+json" });
+    const changed = await change("PATCH", pathOf(notes.get(uid)), { spec: { done } });
     if (!changed) event.target.checked = !done;
   });
   item.querySelector(".delete").addEventListener("click", () => change("DELETE", pathOf(notes.get(uid))));
@@ -172,7 +167,7 @@ function newItem(uid) {
     event.preventDefault();
     const before = editing.get(uid);
     const body = { ...before, spec: { ...before.spec, text: text.value } };
-    if (await change("PUT", pathOf(before), { body })) {
+    if (await change("PUT", pathOf(before), body)) {
       editing.delete(uid);
       editor.hidden = true;
     }
@@ -195,10 +190,13 @@ function say(state, words) {
   byId("following").textContent = words;
 }
 
-function showAnswer(problem) {
-  const known = problem instanceof Refused;
-  byId("answer-title").textContent = known ? `${problem.code} ${problem.reason}` : "No answer";
-  byId("answer-message").textContent = known ? problem.message : "The request did not get through.";
+function showAnswer(answer) {
+  if (answer.outcome === "signed-out") {
+    show({ authenticated: false });
+    return;
+  }
+  byId("answer-title").textContent = answer.status ? `${answer.status} ${answer.reason}` : "No answer";
+  byId("answer-message").textContent = answer.message;
   byId("answer").hidden = false;
   byId("answer").scrollIntoView({ block: "nearest" }); // what was refused may be far down the list
 }
@@ -207,18 +205,21 @@ function hideAnswer() {
   byId("answer").hidden = true;
 }
 
-function showSignedOut() {
+function show(found) {
   following.abort();
-  session = null;
-  for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = true;
-  byId("signed-out").hidden = false;
+  hideAnswer();
+  person = found.authenticated ? found : null;
+  notes.clear(); // the next person may see others
+  render();
+  for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = person === null;
+  byId("signed-out").hidden = person !== null;
+  if (person === null) return;
+  byId("person-name").textContent = person.displayName || person.subject;
+  byId("person-email").textContent = person.email;
+  startFollowing();
 }
 
-function showSignedIn() {
-  byId("person-name").textContent = session.displayName || session.subject;
-  byId("person-email").textContent = session.email;
-  for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = false;
-  byId("signed-out").hidden = true;
+function startFollowing() {
   following = new AbortController();
   follow(following.signal);
 }
@@ -232,20 +233,24 @@ byId("create").addEventListener("submit", async (event) => {
     metadata: { generateName: "note-" },
     spec: { text: text.value },
   };
-  if (await change("POST", NOTES, { body })) text.value = "";
+  if (await change("POST", NOTES, body)) text.value = "";
 });
 
 byId("answer-close").addEventListener("click", hideAnswer);
 
 byId("sign-out").addEventListener("click", async () => {
   following.abort();
-  if (await change("POST", "/auth/logout")) location.assign("/auth/logged-out");
+  const answer = await logout();
+  if (answer.outcome === "ok" || answer.outcome === "signed-out") return; // the page is being left
+  showAnswer(answer);
+  startFollowing();
 });
 
-const answer = await fetch("/auth/session");
-if (answer.ok) {
-  session = await answer.json();
-  showSignedIn();
-} else {
-  showSignedOut();
+// Brought back by the browser as it was: somebody else may be there now.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+try {
+  show(await session());
+} catch (problem) {
+  showAnswer(problem.answer);
 }

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
 PATIENCE = 15_000
 """Milliseconds for anything in a page: two shared cores start a browser in one to three seconds."""
@@ -29,13 +29,20 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 
 
 @contextmanager
-def visitor(browser: Browser, screenshots: Path, name: str, *, scripted: bool = False) -> Iterator[Page]:
-    """A page of somebody with no cookies, which leaves a screenshot of its last state.
+def visitor(
+    browser: Browser,
+    screenshots: Path,
+    name: str,
+    *,
+    scripted: bool = False,
+    cookies: StorageState | None = None,
+) -> Iterator[Page]:
+    """A page of somebody, with no cookies unless given, which leaves a screenshot of its last state.
 
     `scripted`: the test puts scripts into foyer's own pages, whose policy allows none.
     """
     # The certificates are the run's own, and no authority of the browser's vouches for them.
-    context = browser.new_context(ignore_https_errors=True, bypass_csp=scripted)
+    context = browser.new_context(ignore_https_errors=True, bypass_csp=scripted, storage_state=cookies)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     try:
