@@ -20,6 +20,7 @@ from foyer.login.claims import SessionClaims, displayed
 from foyer.login.document import Document
 from foyer.login.idtoken import TokenFault, check, expiry
 from foyer.login.issuer import ExchangeRefused, Issuer, defined_code
+from foyer.login.parameters import AuthorizationParameters
 from foyer.login.progress import LIFETIME, LoginInProgress, LoginSeal, begun, cookie_name
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.login.sentences import refused
@@ -37,6 +38,7 @@ class LoginSettings:
     scopes: tuple[str, ...]
     absolute_timeout: float
     claims: SessionClaims = field(default_factory=SessionClaims)
+    parameters: AuthorizationParameters = field(default_factory=AuthorizationParameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class CodeReceived:
         cause: str | None = None,
     ) -> CallbackOutcome:
         """The outcome when the code is not redeemed, or in vain."""
-        path = self.login.return_path
-        refusal = refused(reason, path, code=code, issuer_status=issuer_status, cause=cause)
+        path, listed = self.login.return_path, self.login.listed
+        refusal = refused(reason, path, listed, code=code, issuer_status=issuer_status, cause=cause)
         return CallbackOutcome(refusal, self.clear)
 
     def __repr__(self) -> str:
@@ -86,10 +88,14 @@ class CodeReceived:
 
 
 class Login:
-    """One issuer's login. `keyring` gives the session keys as they are now."""
+    """One issuer's login.
+
+    `settings` may be replaced at any time by others with the same origin, for what begins after
+    that. `keyring` gives the session keys as they are now.
+    """
 
     def __init__(self, settings: LoginSettings, issuer: Issuer, keyring: Callable[[], Keyring]) -> None:
-        self._settings = settings
+        self.settings = settings
         self._issuer = issuer
         self._keyring = keyring
         self._seal = LoginSeal()
@@ -103,12 +109,14 @@ class Login:
         paths = query.given(parameters, b"return_to") or [b"/"]
         if len(paths) != 1 or not return_path.is_local(paths[0]):
             return refused(LoginReason.RETURN_PATH_NOT_LOCAL)
-        if any(name.startswith(b"oidc.") for name, _ in parameters):  # none is configured
+        requested = self.settings.parameters.requested(parameters)
+        if requested is None:
             return refused(LoginReason.LOGIN_PARAMETER_REFUSED, paths[0])
-        login = begun(paths[0], now)
-        location = self._issuer.authorization_url(self._authorization_request(login))
+        login = begun(paths[0], now, requested.listed)
+        # Both have names of their own: what is foyer's cannot be configured.
+        location = self._issuer.authorization_url(requested.sent | self._authorization_request(login))
         if location is None:
-            return refused(LoginReason.ISSUER_UNAVAILABLE, paths[0])
+            return refused(LoginReason.ISSUER_UNAVAILABLE, paths[0], requested.listed)
         name, value = self._seal.seal(login)
         room = self._seal.make_room(head.fields)
         return answers.redirect(302, location, [*room, cookies.set_cookie(name, value, LIFETIME)])
@@ -162,7 +170,7 @@ class Login:
 
     def session_answer(self, session: Session | None) -> Answer:
         """`/auth/session` for a live session or none."""
-        return answers.session_answer(session, self._settings.absolute_timeout)
+        return answers.session_answer(session, self.settings.absolute_timeout)
 
     def logout(self) -> Answer:
         """`/auth/logout`, once the session's open exchanges have been ended."""
@@ -174,7 +182,7 @@ class Login:
             "response_type": "code",
             "client_id": self._issuer.client_id,
             "redirect_uri": self._redirect_uri,
-            "scope": " ".join(self._settings.scopes),
+            "scope": " ".join(self.settings.scopes),
             "state": login.state,
             "nonce": login.nonce,
             "code_challenge": spelling.encode(sha256(login.verifier.encode("ascii")).digest()),
@@ -209,13 +217,13 @@ class Login:
             return received.refused(LoginReason.SESSION_TOO_LARGE)
         cookie = cookies.set_cookie(COOKIE, value, session.ends_at - session.issued_at)
         # Of the origin by its whole name: no path can make another host of it.
-        location = self._settings.origin + received.login.return_path.decode("ascii")
+        location = self.settings.origin + received.login.return_path.decode("ascii")
         answer = answers.redirect(303, location, [cookie, *received.clear])
         return CallbackOutcome(SignedIn(answer, session, received.previous), received.clear)
 
     def _session(self, token: IdToken, claims: Document, now: float) -> Session | None:
         """A session that begins now, or None when a claim it shows has the wrong type."""
-        shown = displayed(claims, self._settings.claims)
+        shown = displayed(claims, self.settings.claims)
         if shown is None:
             return None
         issued_at = int(now)
@@ -230,7 +238,7 @@ class Login:
             session_id=SessionID(secrets.token_urlsafe(16)),
             csrf_token=secrets.token_urlsafe(32),
             issued_at=issued_at,
-            ends_at=min(issued_at + int(self._settings.absolute_timeout), expiry(claims)),
+            ends_at=min(issued_at + int(self.settings.absolute_timeout), expiry(claims)),
         )
 
 

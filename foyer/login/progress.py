@@ -8,7 +8,8 @@ login in progress. The name is authenticated, so one login's cookie does not ope
 import hashlib
 import os
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -27,6 +28,9 @@ MAX_IN_PROGRESS = 3
 _MAX_CLEARED = 16
 """Cookies cleared by one answer: a request full of forged ones gets no answer full of fields."""
 
+_MAX_SEALED = 2260
+"""Bytes sealed: what a login with the longest return path needs, and no login's cookie is larger."""
+
 _NONCE_BYTES = 12
 
 _NAME_HASH_BYTES = 16
@@ -35,19 +39,23 @@ _NAME_HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class LoginInProgress:
-    """What a callback is judged by. `expires_at` in seconds; the verifier is PKCE's (RFC 7636)."""
+    """What a callback is judged by. `expires_at` in seconds; the verifier is PKCE's (RFC 7636).
+
+    `listed` are the login parameters that a link to try again repeats, by name.
+    """
 
     state: str
     nonce: str
     verifier: str
     return_path: bytes
     expires_at: float
+    listed: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "LoginInProgress(hidden)"
 
 
-def begun(return_path: bytes, now: float) -> LoginInProgress:
+def begun(return_path: bytes, now: float, listed: Mapping[str, str] | None = None) -> LoginInProgress:
     """A new login: 256 random bits each, which is also the 43 characters PKCE asks for at least."""
     return LoginInProgress(
         state=secrets.token_urlsafe(32),
@@ -55,6 +63,7 @@ def begun(return_path: bytes, now: float) -> LoginInProgress:
         verifier=secrets.token_urlsafe(32),
         return_path=return_path,
         expires_at=now + LIFETIME,
+        listed=listed or {},
     )
 
 
@@ -74,11 +83,9 @@ class LoginSeal:
     def seal(self, login: LoginInProgress) -> tuple[str, str]:
         """The name and the value of the login's cookie, under 3,100 bytes together."""
         name = cookie_name(login.state.encode("ascii"))
-        # None of the parts contains a line feed: three base64url texts, a number, a printable path.
-        texts = (login.state, login.nonce, login.verifier, repr(login.expires_at))
-        parts = b"\n".join((*[text.encode("ascii") for text in texts], login.return_path))
         nonce = os.urandom(_NONCE_BYTES)
-        return name, spelling.encode(nonce + self._encryption.encrypt(nonce, parts, name.encode("ascii")))
+        sealed = self._encryption.encrypt(nonce, _written(login), name.encode("ascii"))
+        return name, spelling.encode(nonce + sealed)
 
     def open(self, name: bytes, value: bytes) -> LoginInProgress | None:
         """The login that `value` seals for the cookie `name`, expired or not. None for anything else."""
@@ -89,9 +96,7 @@ class LoginSeal:
             parts = self._encryption.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], name)
         except (InvalidTag, ValueError):  # ValueError: shorter than a nonce
             return None
-        *texts, return_path = parts.split(b"\n")
-        state, nonce, verifier, expires_at = [text.decode("ascii") for text in texts]
-        return LoginInProgress(state, nonce, verifier, return_path, float(expires_at))
+        return _read(parts)
 
     def make_room(self, fields: Fields) -> Fields:
         """The `Set-Cookie`s that leave the browser room for one more login: the oldest end.
@@ -109,6 +114,21 @@ class LoginSeal:
     def _expiry(self, name: bytes, value: bytes) -> float:
         login = self.open(name, value)
         return -1.0 if login is None else login.expires_at
+
+
+def _written(login: LoginInProgress) -> bytes:
+    """A login as lines. None contains another: base64url, a number, and what is printable."""
+    texts = (login.state, login.nonce, login.verifier, repr(login.expires_at))
+    least = b"\n".join((*[text.encode("ascii") for text in texts], login.return_path))
+    whole = b"\n".join((least, *[f"{name}={value}".encode() for name, value in login.listed.items()]))
+    # A return path and parameters that are both very long: the login matters more than its retry link.
+    return whole if len(whole) <= _MAX_SEALED else least
+
+
+def _read(lines: bytes) -> LoginInProgress:
+    state, nonce, verifier, expires_at, return_path, *listed = lines.decode().split("\n")
+    parameters = dict(line.split("=", 1) for line in listed)
+    return LoginInProgress(state, nonce, verifier, return_path.encode("ascii"), float(expires_at), parameters)
 
 
 def _ours(fields: Fields) -> list[tuple[bytes, bytes]]:

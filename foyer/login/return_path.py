@@ -5,7 +5,10 @@ are other hosts to a browser, and blanks and controls vanish in one before it lo
 """
 
 import re
-from urllib.parse import quote
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from foyer.login.parameters import PREFIX
 
 MAX_BYTES = 2048
 
@@ -19,6 +22,10 @@ def is_local(path: bytes) -> bool:
     return len(path) <= MAX_BYTES and _LOCAL.fullmatch(path) is not None
 
 
-def login_link(path: bytes) -> str:
-    """The local URL that signs in and goes to `path`."""
-    return "/auth/login" if path == b"/" else "/auth/login?return_to=" + quote(path, safe="/")
+def login_link(path: bytes, parameters: Mapping[str, str] | None = None) -> str:
+    """The local URL that signs in, with these login parameters, and goes to `path`."""
+    query = [] if path == b"/" else ["return_to=" + quote(path, safe="/")]
+    if parameters:
+        prefix = PREFIX.decode("ascii")
+        query.append(urlencode({prefix + name: value for name, value in parameters.items()}))
+    return "?".join(("/auth/login", "&".join(query))) if query else "/auth/login"

@@ -1,5 +1,7 @@
 """What a person reads of a refused login: one sentence a reason, and where to try again."""
 
+from collections.abc import Mapping
+
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.login.return_path import login_link
 
@@ -22,11 +24,12 @@ _SENTENCES = {
 def refused(
     reason: LoginReason,
     return_path: bytes = b"/",
+    listed: Mapping[str, str] | None = None,
     *,
     code: str | None = None,
     issuer_status: int | None = None,
     cause: str | None = None,
 ) -> RefusedLogin:
-    """The refusal, whose retry link goes to `return_path`: only one that was found local."""
+    """The refusal. Its retry link goes to `return_path`, found local before, and repeats `listed` values."""
     sentence = _SENTENCES.get(reason, "The sign-in did not succeed.")
-    return RefusedLogin(reason, sentence, code, issuer_status, cause, login_link(return_path))
+    return RefusedLogin(reason, sentence, code, issuer_status, cause, login_link(return_path, listed))

@@ -20,6 +20,20 @@ def test_what_is_sealed_opens_under_its_own_name(path: bytes, now: float) -> Non
     assert SEAL.open(cookie_name(b"another").encode(), value.encode()) is None
 
 
+LISTED = st.dictionaries(
+    st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True),
+    st.text(min_size=1, max_size=60).filter(str.isprintable),
+    max_size=4,
+)
+
+
+@given(LISTED)
+def test_listed_parameters_come_back_as_they_were(listed: dict[str, str]) -> None:
+    login = begun(b"/", 0.0, listed)
+    name, value = SEAL.seal(login)
+    assert SEAL.open(name.encode(), value.encode()) == login
+
+
 def test_another_process_opens_nothing() -> None:
     name, value = SEAL.seal(begun(b"/", 0.0))
     assert LoginSeal().open(name.encode(), value.encode()) is None

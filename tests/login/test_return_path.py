@@ -74,3 +74,11 @@ def test_a_login_link_goes_to_its_path_and_nothing_else(rest: str) -> None:
     assert (link.path, link.fragment) == ("/auth/login", "")
     assert parse_qs(link.query).get("return_to", ["/"]) == [path]
     assert list(parse_qs(link.query)) in (["return_to"], [])
+
+
+@given(st.dictionaries(st.from_regex(r"[A-Za-z0-9._-]+", fullmatch=True), st.text("a é&=?#%+/", min_size=1)))
+def test_a_login_link_carries_its_parameters_as_they_are(parameters: dict[str, str]) -> None:
+    link = login_link(b"/a?b=c&d", parameters)
+    assert link.isascii()
+    found = parse_qs(urlsplit(link).query, strict_parsing=True)
+    assert found == {"return_to": ["/a?b=c&d"], **{f"oidc.{name}": [v] for name, v in parameters.items()}}
