@@ -17,6 +17,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeAlias, cast
 
 from bench.messages import (
@@ -36,14 +37,18 @@ from foyer.exchange.ports import Answer, Application, BrowserSide, UpstreamSide
 from foyer.front import Front, Kubernetes
 from foyer.gate.admission import Gate
 from foyer.gate.wheel import Wheel
+from foyer.identified import Identified
 from foyer.interruption import Interruption
+from foyer.k8s.call import ApiServer
 from foyer.k8s.incoming import Passed, incoming
 from foyer.k8s.outgoing import request_head
+from foyer.local import Local
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
 from foyer.net.browser import BrowserConnection
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream, UpstreamConnection
+from foyer.net.whole import whole_answer
 from foyer.net.wire import Owner, Wire
 from foyer.observe import Log
 from foyer.pages.render import Pages
@@ -307,14 +312,23 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
     issuer = Issuer(
         "https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, lambda *a, **k: None
     )
+    gate, pages, log = Gate(keyring, origin, 28_800.0), Pages(), Log(lambda line: True)
+    login = Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring)
+    server = ApiServer(partial(whole_answer, pool.open), KUBERNETES)
+
+    def clock() -> float:
+        return ISSUED_AT + 1.0
+
     return Front(
-        gate=Gate(keyring, origin, 28_800.0),
-        login=Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring),
-        pages=Pages(),
-        log=Log(lambda line: True),
+        gate=gate,
+        local=Local(gate=gate, login=login, pages=pages, log=log, clock=clock, ready=lambda: True),
+        identified=Identified(
+            gate=gate, pages=pages, server=server, clock=clock, origin=origin, absolute_timeout=28_800.0
+        ),
+        pages=pages,
+        log=log,
         kubernetes=Kubernetes(pool, KUBERNETES),
-        clock=lambda: ISSUED_AT + 1.0,
-        ready=lambda: True,
+        clock=clock,
     )
 
 

@@ -12,6 +12,7 @@ import signal
 import ssl
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 
 import uvloop
 
@@ -20,6 +21,9 @@ from foyer.exchange.endings import Cause
 from foyer.front import Front, Kubernetes
 from foyer.gate.admission import Gate
 from foyer.gate.wheel import TICK, Wheel
+from foyer.identified import Identified
+from foyer.k8s.call import ApiServer
+from foyer.local import Local
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
 from foyer.net.fetch import Fetcher
@@ -27,6 +31,7 @@ from foyer.net.files import FileError, WatchedFile, WatchedPair
 from foyer.net.listener import Listener, server_context
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream, client_context
+from foyer.net.whole import whole_answer
 from foyer.observe import LineWriter, Log
 from foyer.pages.render import Pages
 from foyer.session.keys import Keyring, KeysError
@@ -95,22 +100,37 @@ class Foyer:
         self._issuer = Issuer(
             config.oidc.issuer, config.oidc.client_id, self._secret, self._fetch, loop.time, self._issuer_line
         )
-        gate = Gate(lambda: self._keys.value, config.public_url.url, config.session.absolute_timeout)
-        self.front = Front(
-            gate=gate,
-            login=Login(
-                LoginSettings(config.public_url.url, config.oidc.scopes, config.session.absolute_timeout),
-                self._issuer,
-                lambda: self._keys.value,
-            ),
-            pages=self._pages,
-            log=self._log,
-            kubernetes=Kubernetes(self._upstream, server.authority.encode("ascii")),
-            clock=time.time,
-            ready=lambda: self.ready,
-        )
+        self.front = self._front()
         self._discovery = loop.create_task(self._discover())
         self._timer = loop.call_later(TICK, self._tick)
+
+    def _front(self) -> Front:
+        config, pages, log = self._config, self._pages, self._log
+        origin, timeout = config.public_url.url, config.session.absolute_timeout
+        authority = config.kubernetes.server.authority.encode("ascii")
+        gate = Gate(self._keyring, origin, timeout)
+        login = Login(LoginSettings(origin, config.oidc.scopes, timeout), self._issuer, self._keyring)
+        return Front(
+            gate=gate,
+            local=Local(
+                gate=gate, login=login, pages=pages, log=log, clock=time.time, ready=lambda: self.ready
+            ),
+            identified=Identified(
+                gate=gate,
+                pages=pages,
+                server=ApiServer(partial(whole_answer, self._upstream.open), authority),
+                clock=time.time,
+                origin=origin,
+                absolute_timeout=timeout,
+            ),
+            pages=pages,
+            log=log,
+            kubernetes=Kubernetes(self._upstream, authority),
+            clock=time.time,
+        )
+
+    def _keyring(self) -> Keyring:
+        return self._keys.value
 
     def _issuer_line(self, message: str, **fields: str | float) -> None:
         self._log.info(message, **fields)

@@ -1,14 +1,13 @@
 """The application behind a listener: each request to its route, each ending to its record.
 
 Spec 04's order of checks reads here from top to bottom: what the request line decides, the session
-and the proofs of a change, then the way up. It composes the rooms' answers and decides nothing that
-one of them could.
+and the proofs of a change, then the way up, or to those who answer here. It composes the rooms'
+answers and decides nothing that one of them could.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,22 +15,16 @@ from foyer.exchange.endings import CutShort, Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserSide, Cancellable, Passed, UpstreamReceiver
 from foyer.gate.admission import NO_SESSION, Gate, Named
+from foyer.identified import Identified
 from foyer.interruption import Interruption
 from foyer.k8s.incoming import incoming
 from foyer.k8s.outgoing import request_head
-from foyer.login.flow import Login, SignedIn
-from foyer.login.refusal import RefusedLogin
+from foyer.local import Local
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
-from foyer.protocol.events import Fields, RequestHead, ResponseHead
+from foyer.protocol.events import RequestHead, ResponseHead
 from foyer.routes import Matched, Route, find
 from foyer.session.seal import Session
-
-_PLAIN: Fields = [
-    (b"content-type", b"text/plain; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
 
 
 class Upward(Protocol):
@@ -56,23 +49,22 @@ class Front:
         self,
         *,
         gate: Gate,
-        login: Login,
+        local: Local,
+        identified: Identified,
         pages: Pages,
         log: Log,
         kubernetes: Kubernetes,
         clock: Callable[[], float],
-        ready: Callable[[], bool],
     ) -> None:
         """`clock` is wall-clock time in seconds."""
         self._gate = gate
-        self._login = login
+        self._local = local
+        self._identified = identified
         self._pages = pages
         self._log = log
         self._kubernetes = kubernetes
         self._clock = clock
-        self._ready = ready
         self._open: set[Exchange] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     # The listener's side.
 
@@ -99,21 +91,17 @@ class Front:
             exchange.asked = Asked("", head.method, head.target)
             exchange.refuse(matched)
             return
-        if matched.route is Route.K8S:
-            self._forward(exchange, head, matched)
-            return
-        exchange.asked = Asked(matched.route.value, head.method, matched.path)
         match matched.route:
-            case Route.LOGIN:
-                self._start_login(exchange, head)
-            case Route.CALLBACK:
-                self._work(exchange, self._callback(exchange, head))
-            case Route.SESSION:
-                exchange.answer(self._login.session_answer(self._gate.session(head, self._clock())))
-            case Route.LOGOUT:
-                self._logout(exchange, head, matched)
-            case _:
-                exchange.answer(self._plain_answer(matched))
+            case Route.K8S | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
+                session = self._acting(exchange, head, matched)
+                if session is not None:
+                    self._act(exchange, head, matched, session)
+            case route:
+                exchange.asked = Asked(route.value, head.method, matched.path)
+                if route is Route.CHECK:
+                    self._identified.check(exchange, head, matched)
+                else:
+                    self._local.serve(exchange, head, matched)
 
     def _acting(self, exchange: Exchange, head: RequestHead, matched: Matched) -> Session | None:
         """Whose request this is; None when it has been refused."""
@@ -131,83 +119,23 @@ class Front:
             return None
         return session
 
-    def _forward(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
-        session = self._acting(exchange, head, matched)
-        if session is None:
+    def _act(self, exchange: Exchange, head: RequestHead, matched: Matched, session: Session) -> None:
+        """What somebody may ask for. All but the logout hold a place at the gate while they are open."""
+        if matched.route is Route.LOGOUT:
+            self._local.logout(exchange, session)
             return
         exchange.admission = self._gate.admit(session, exchange)
-        up = request_head(head, matched.upstream_target, session.id_token, self._kubernetes.authority)
-        exchange.forward(up, self._kubernetes.upstream.open)
-
-    # foyer's own routes.
-
-    def _plain_answer(self, matched: Matched) -> Answer:
         match matched.route:
-            case Route.START:
-                return self._pages.start()
-            case Route.LOGGED_OUT:
-                return self._pages.logged_out()
-            case Route.HEALTHZ:
-                return Answer(200, _PLAIN, b"ok\n")
-            case Route.READYZ:
-                if self._ready():
-                    return Answer(200, _PLAIN, b"ready\n")
-                return Answer(
-                    503, _PLAIN, b"not ready: the issuer has not been discovered, or foyer is stopping\n"
-                )
-            case Route.ASSET:
-                asset = self._pages.asset(matched.path)
-                assert asset is not None, "the route table lists the assets there are"
-                return asset
+            case Route.K8S:
+                authority = self._kubernetes.authority
+                up = request_head(head, matched.upstream_target, session.id_token, authority)
+                exchange.forward(up, self._kubernetes.upstream.open)
+            case Route.WHOAMI:
+                self._identified.whoami(exchange, session)
+            case Route.ACCESS:
+                self._identified.access(exchange, head, session)
             case _:
                 raise AssertionError(matched.route)
-
-    def _start_login(self, exchange: Exchange, head: RequestHead) -> None:
-        started = self._login.start(head, self._clock())
-        if isinstance(started, RefusedLogin):
-            self._refuse_login(exchange, started, head, [])
-        else:
-            exchange.answer(started)
-
-    async def _callback(self, exchange: Exchange, head: RequestHead) -> None:
-        outcome = await self._login.callback(head, self._clock)
-        result = outcome.result
-        if not isinstance(result, SignedIn):
-            self._refuse_login(exchange, result, head, outcome.clear)
-            return
-        if result.previous is not None:
-            # A new login ends what the browser's old session has open, before its own answer is sent.
-            self._gate.registry.end(result.previous)
-        exchange.answer(result.answer)
-
-    def _refuse_login(
-        self, exchange: Exchange, refused: RefusedLogin, head: RequestHead, clear: Fields
-    ) -> None:
-        self._log.login_refused(refused)
-        answer = self._pages.refused_login(refused, head)
-        exchange.answer(Answer(answer.status, [*answer.fields, *clear], answer.content))
-
-    def _logout(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
-        session = self._acting(exchange, head, matched)
-        if session is None:
-            return
-        # What it ends is cut before the logout's own answer is sent (spec 04, Session check).
-        self._gate.registry.end(session.session_id)
-        exchange.answer(self._login.logout())
-
-    def _work(self, exchange: Exchange, coroutine: Coroutine[object, object, None]) -> None:
-        """Runs what has to wait on other people; the exchange owns it."""
-
-        async def contained() -> None:
-            try:
-                await coroutine
-            except Exception as error:  # the outermost, as in `begin`
-                exchange.failed(error)
-
-        task = asyncio.get_running_loop().create_task(contained())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        exchange.wait_for(task)
 
     # Services of an exchange.
 

@@ -22,9 +22,12 @@ class Route(Enum):
     LOGIN = "/auth/login"
     CALLBACK = "/auth/callback"
     SESSION = "/auth/session"
+    WHOAMI = "/auth/whoami"
+    CHECK = "/auth/check"
     LOGOUT = "/auth/logout"
     LOGGED_OUT = "/auth/logged-out"
     K8S = "/k8s"
+    ACCESS = "/_foyer/access"
     ASSET = "/_foyer"
     HEALTHZ = "/healthz"
     READYZ = "/readyz"
@@ -55,8 +58,11 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
     b"/auth/login": (Route.LOGIN, _Methods.GET),
     b"/auth/callback": (Route.CALLBACK, _Methods.GET),
     b"/auth/session": (Route.SESSION, _Methods.GET),
+    b"/auth/whoami": (Route.WHOAMI, _Methods.GET),
+    b"/auth/check": (Route.CHECK, _Methods.GET),
     b"/auth/logout": (Route.LOGOUT, _Methods.POST),
     b"/auth/logged-out": (Route.LOGGED_OUT, _Methods.GET),
+    b"/_foyer/access": (Route.ACCESS, _Methods.GET),
     b"/healthz": (Route.HEALTHZ, _Methods.GET),
     b"/readyz": (Route.READYZ, _Methods.GET),
     **dict.fromkeys(ASSETS, (Route.ASSET, _Methods.GET)),

@@ -12,10 +12,13 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from foyer.exchange.ports import Answer
+from foyer.identity.access import Form
 from foyer.interruption import Interruption, Reason, StatusCause
 from foyer.k8s.incoming import SECURITY_FIELDS
+from foyer.k8s.reviews import Decision, Refused, Rules
 from foyer.k8s.status import interruption_status, issuer_causes, refused_login_status
 from foyer.login.refusal import RefusedLogin
+from foyer.login.return_path import is_local
 from foyer.pages.assets import ASSETS
 from foyer.protocol.events import Fields, RequestHead
 
@@ -59,8 +62,14 @@ _HEADINGS = {
 # that is not printable ASCII.
 _ABSOLUTE_HTTP = re.compile(r"(?i:https?)://(?![/?#])[!-\[\]-~]+")
 
-_MAX_RETURN_TO = 2048
-_RETURNABLE = re.compile(rb"/(?!/)[ -\[\]-~]*")
+MAX_RULES = 500
+"""Rules shown of somebody's: a cluster administrator has some 100, and a page of thousands nobody reads."""
+
+MAX_WORDS = 100
+"""Words shown of one list in a rule: Kubernetes' own longest, the discovery paths, has 20."""
+
+MAX_SAID = 1000
+"""Characters shown of a sentence that the API server wrote."""
 
 
 class Pages:
@@ -77,6 +86,7 @@ class Pages:
         )
         self._interruption = environment.get_template("interruption.html")
         self._refused_login = environment.get_template("refused-login.html")
+        self._access = environment.get_template("access.html")
         # These two say the same to everybody.
         self._start = _page(200, environment.get_template("start.html"))
         self._logged_out = _page(200, environment.get_template("logged-out.html"))
@@ -109,6 +119,23 @@ class Pages:
         if _navigates(head):
             return _page(status, self._refused_login, refused=refused, causes=issuer_causes(refused))
         return Answer(status, list(_STATUS_FIELDS), refused_login_status(refused))
+
+    def access(
+        self, person: str, form: Form, rules: Rules | Refused | None, decision: Decision | Refused | None
+    ) -> Answer:
+        """What the API server says that `person` may do; a `decision` answers the form's question."""
+        return _page(
+            200,
+            self._access,
+            person=person,
+            form=form,
+            question=form.question,
+            rules=rules,
+            decision=decision,
+            max_rules=MAX_RULES,
+            max_words=MAX_WORDS,
+            max_said=MAX_SAID,
+        )
 
     def start(self) -> Answer:
         """The start page: it works, and what to route here."""
@@ -152,7 +179,7 @@ def _link(cause: StatusCause) -> str | None:
 
 def _sign_in(target: bytes) -> str:
     """The link to sign in and come back; without the way back where login would refuse it."""
-    if _returns(target):
+    if is_local(target):
         return "/auth/login?return_to=" + quote(target, safe="/")
     return "/auth/login"
 
@@ -163,9 +190,4 @@ def _passes(reason: Reason) -> bool:
 
 
 def _again(target: bytes) -> str | None:
-    return target.decode("ascii") if _returns(target) else None
-
-
-def _returns(target: bytes) -> bool:
-    """Whether `target` is a local path as `return_to` must be (spec 02, Login)."""
-    return len(target) <= _MAX_RETURN_TO and _RETURNABLE.fullmatch(target) is not None
+    return target.decode("ascii") if is_local(target) else None

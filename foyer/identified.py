@@ -1,0 +1,171 @@
+"""The routes that say who somebody is to the API server, and what they may do there (spec 01, 02).
+
+    /auth/whoami      a fresh SelfSubjectReview
+    /auth/check       for an ingress; with `identity=true` a SelfSubjectReview of the last half minute
+    /_foyer/access    SelfSubjectRulesReview and SelfSubjectAccessReview, as a page
+
+Each asks with the session's own token, so the answers are the API server's; foyer decides nothing.
+While one waits it is an open exchange of its session, and a logout ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from foyer import work
+from foyer.exchange.endings import Interrupted
+from foyer.exchange.exchange import Exchange
+from foyer.gate.admission import NO_SESSION, Gate, Named
+from foyer.identity import access, answers, check
+from foyer.identity.access import Form
+from foyer.identity.check import Check
+from foyer.identity.recent import Recent
+from foyer.interruption import Interruption, Reason
+from foyer.k8s import reviews
+from foyer.k8s.call import ApiServer
+from foyer.k8s.reviews import Decision, Refused, Rules, Unusable
+from foyer.login.answers import redirect
+from foyer.observe import Asked
+from foyer.pages.render import Pages
+from foyer.protocol.events import RequestHead
+from foyer.routes import Matched
+from foyer.session.seal import Session
+
+
+class Identified:
+    """Those routes' answers."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        pages: Pages,
+        server: ApiServer,
+        clock: Callable[[], float],
+        origin: str,
+        absolute_timeout: float,
+    ) -> None:
+        """`clock` is wall-clock time in seconds, `origin` the public URL, the timeout in seconds."""
+        self._gate = gate
+        self._pages = pages
+        self._server = server
+        self._clock = clock
+        self._origin = origin
+        self._absolute_timeout = absolute_timeout
+        self._recent = Recent(partial(reviews.who, server), clock)
+
+    # /auth/whoami
+
+    def whoami(self, exchange: Exchange, session: Session) -> None:
+        """Who the session is of, asked now. Its request has passed the gate."""
+        work.start(exchange, self._whoami(exchange, session))
+
+    async def _whoami(self, exchange: Exchange, session: Session) -> None:
+        who = await reviews.who(self._server, session.id_token)
+        match who:
+            case Refused():
+                _pass(exchange, who)
+            case Unusable(failure):
+                exchange.refuse(answers.unavailable(failure))
+            case _:
+                exchange.answer(answers.whoami(who, session, self._absolute_timeout))
+
+    # /auth/check
+
+    def check(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
+        """Whether what an ingress is about to forward may go on, and whose it is."""
+        asked = check.read(head, matched.query)
+        if isinstance(asked, Interruption):
+            exchange.refuse(asked)
+            return
+        session = self._gate.session(head, self._clock())
+        if session is None:
+            self._signed_out(exchange, asked)
+            return
+        person = Named(session.email, session.subject)
+        exchange.asked = Asked(matched.route.value, head.method, matched.path, person)
+        refusal = self._gate.proofs(asked.forwarded, session)
+        if refusal is not None:
+            self._refuse(exchange, asked, refusal)
+        elif asked.identity:
+            exchange.admission = self._gate.admit(session, exchange)
+            work.start(exchange, self._identify(exchange, asked, session))
+        else:
+            exchange.answer(answers.passed())
+
+    async def _identify(self, exchange: Exchange, asked: Check, session: Session) -> None:
+        who = await self._recent.who(session.id_token)
+        if self._gate.session(asked.forwarded, self._clock()) is None:
+            self._signed_out(exchange, asked)  # it has ended meanwhile
+            return
+        match who:
+            case Refused():
+                _pass(exchange, who)
+            case Unusable(failure):
+                self._refuse(exchange, asked, answers.unavailable(failure))
+            case _:
+                answer = answers.identified(who, session, self._absolute_timeout)
+                if answer is None:
+                    self._refuse(exchange, asked, answers.unavailable("too_large"))
+                else:
+                    exchange.answer(answer)
+
+    def _signed_out(self, exchange: Exchange, asked: Check) -> None:
+        location = check.login_location(asked, self._origin)
+        if location is None:
+            self._refuse(exchange, asked, NO_SESSION)
+        else:
+            exchange.answer(redirect(302, location, []))
+
+    def _refuse(self, exchange: Exchange, asked: Check, interruption: Interruption) -> None:
+        """In the form that suits the request behind the check: that one's page, and a link back to it."""
+        answer = self._pages.interruption(interruption, asked.forwarded)
+        exchange.answer(answer, Interrupted(interruption))
+
+    # /_foyer/access
+
+    def access(self, exchange: Exchange, head: RequestHead, session: Session) -> None:
+        """The signed-in person's rules, and the answer to their question. The request has passed the gate."""
+        form = access.read(head)
+        if isinstance(form, Interruption):
+            exchange.refuse(form)
+        else:
+            work.start(exchange, self._access(exchange, form, session))
+
+    async def _access(self, exchange: Exchange, form: Form, session: Session) -> None:
+        rules, decision = await asyncio.gather(self._rules(form, session), self._decision(form, session))
+        if isinstance(rules, Unusable):
+            exchange.refuse(_unanswered(rules))
+            return
+        if isinstance(decision, Unusable):
+            exchange.refuse(_unanswered(decision))
+            return
+        for found in (rules, decision):
+            if isinstance(found, Refused):
+                exchange.status = found.answer.status  # for the log: the page says it in its own words
+        exchange.answer(self._pages.access(session.email or session.subject, form, rules, decision))
+
+    async def _rules(self, form: Form, session: Session) -> Rules | Refused | Unusable | None:
+        if not form.namespace:
+            return None  # rules are a namespace's
+        return await reviews.rules(self._server, session.id_token, form.namespace)
+
+    async def _decision(self, form: Form, session: Session) -> Decision | Refused | Unusable | None:
+        question = form.question
+        return None if question is None else await reviews.may(self._server, session.id_token, question)
+
+
+def _pass(exchange: Exchange, refused: Refused) -> None:
+    """The API server's own refusal, as it is."""
+    exchange.status = refused.answer.status
+    exchange.answer(refused.answer)
+
+
+def _unanswered(review: Unusable) -> Interruption:
+    return Interruption(
+        Reason.UPSTREAM_UNAVAILABLE,
+        "The API server gave no usable answer to what this page asks it.",
+        failure=review.failure,
+    )

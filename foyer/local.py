@@ -1,0 +1,112 @@
+"""The routes that foyer answers by itself: signing in and out, probes, pages and assets (spec 01, Routes).
+
+None of them asks the API server anything, and none but the callback waits for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from foyer import work
+from foyer.exchange.exchange import Exchange
+from foyer.exchange.ports import Answer
+from foyer.gate.admission import Gate
+from foyer.login.flow import Login, SignedIn
+from foyer.login.refusal import RefusedLogin
+from foyer.observe import Log
+from foyer.pages.render import Pages
+from foyer.protocol.events import Fields, RequestHead
+from foyer.routes import Matched, Route
+from foyer.session.seal import Session
+
+_PLAIN: Fields = [
+    (b"content-type", b"text/plain; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+
+class Local:
+    """Those routes' answers."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        login: Login,
+        pages: Pages,
+        log: Log,
+        clock: Callable[[], float],
+        ready: Callable[[], bool],
+    ) -> None:
+        """`clock` is wall-clock time in seconds."""
+        self._gate = gate
+        self._login = login
+        self._pages = pages
+        self._log = log
+        self._clock = clock
+        self._ready = ready
+
+    def serve(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
+        """A route that anybody may ask."""
+        match matched.route:
+            case Route.LOGIN:
+                self._start_login(exchange, head)
+            case Route.CALLBACK:
+                work.start(exchange, self._callback(exchange, head))
+            case Route.SESSION:
+                exchange.answer(self._login.session_answer(self._gate.session(head, self._clock())))
+            case _:
+                exchange.answer(self._fixed(matched))
+
+    def logout(self, exchange: Exchange, session: Session) -> None:
+        """The session's end in this browser, its proofs having been checked."""
+        # What it ends is cut before the logout's own answer is sent (spec 04, Session check).
+        self._gate.registry.end(session.session_id)
+        exchange.answer(self._login.logout())
+
+    def _fixed(self, matched: Matched) -> Answer:
+        match matched.route:
+            case Route.START:
+                return self._pages.start()
+            case Route.LOGGED_OUT:
+                return self._pages.logged_out()
+            case Route.HEALTHZ:
+                return Answer(200, _PLAIN, b"ok\n")
+            case Route.READYZ:
+                if self._ready():
+                    return Answer(200, _PLAIN, b"ready\n")
+                return Answer(
+                    503, _PLAIN, b"not ready: the issuer has not been discovered, or foyer is stopping\n"
+                )
+            case Route.ASSET:
+                asset = self._pages.asset(matched.path)
+                assert asset is not None, "the route table lists the assets there are"
+                return asset
+            case _:
+                raise AssertionError(matched.route)
+
+    def _start_login(self, exchange: Exchange, head: RequestHead) -> None:
+        started = self._login.start(head, self._clock())
+        if isinstance(started, RefusedLogin):
+            self._refuse_login(exchange, started, head, [])
+        else:
+            exchange.answer(started)
+
+    async def _callback(self, exchange: Exchange, head: RequestHead) -> None:
+        outcome = await self._login.callback(head, self._clock)
+        result = outcome.result
+        if not isinstance(result, SignedIn):
+            self._refuse_login(exchange, result, head, outcome.clear)
+            return
+        if result.previous is not None:
+            # A new login ends what the browser's old session has open, before its own answer is sent.
+            self._gate.registry.end(result.previous)
+        exchange.answer(result.answer)
+
+    def _refuse_login(
+        self, exchange: Exchange, refused: RefusedLogin, head: RequestHead, clear: Fields
+    ) -> None:
+        self._log.login_refused(refused)
+        answer = self._pages.refused_login(refused, head)
+        exchange.answer(Answer(answer.status, [*answer.fields, *clear], answer.content))
