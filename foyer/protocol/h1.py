@@ -123,11 +123,6 @@ class H1Server(_H1):
         self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
 
     @property
-    def begun(self) -> bool:
-        """A first request has come."""
-        return self.stream > 0
-
-    @property
     def unread(self) -> bool:
         """The browser may still be sending: closing at once could lose it the answer."""
         return self._refused or not self._walk.done or bool(self._held)

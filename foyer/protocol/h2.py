@@ -287,11 +287,6 @@ class H2Server(_H2):
         )
 
     @property
-    def begun(self) -> bool:
-        """A first request has come."""
-        return self.machine.highest_inbound_stream_id > 0
-
-    @property
     def held(self) -> int:
         """Bytes of an unfinished frame."""
         return len(self._held)
@@ -314,8 +309,8 @@ class H2Server(_H2):
         self._sink.head(stream, head)
 
     def send_informational(self, stream: int, status: int) -> None:
-        """A 1xx head."""
-        if self._sendable(stream):
+        """A 1xx head; nothing once the final one was sent."""
+        if self._sendable(stream) and not self.machine.streams[stream].state_machine.headers_sent:
             self.machine.send_headers(stream, [(b":status", b"%d" % status)])
 
     def send_head(self, stream: int, head: ResponseHead) -> None:
@@ -338,7 +333,7 @@ class H2Server(_H2):
 class H2Client(_H2):
     """A connection to the API server."""
 
-    __slots__ = ()
+    __slots__ = ("_refusing",)
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(
@@ -351,12 +346,14 @@ class H2Client(_H2):
             client=True,
             stream_window=UPSTREAM_WINDOW,
         )
+        self._refusing = False  # a GOAWAY came: the API server takes no more streams
 
     @property
     def capacity(self) -> int:
         """Streams that the API server takes at once on this connection, of the ids that are left."""
         if (
             self.closing
+            or self._refusing
             or self.machine.highest_outbound_stream_id > self.machine.HIGHEST_ALLOWED_STREAM_ID // 2
         ):
             return 0
@@ -381,7 +378,9 @@ class H2Client(_H2):
         self._sink.head(stream, head)
 
     def _give_up_after(self, last: int) -> None:
-        for stream in [s for s in self.machine.streams if s > last]:
+        self._refusing = True
+        for stream in [s for s in self.machine.streams if s > last and self.is_open(s)]:
+            self._reset(stream, ErrorCodes.CANCEL)  # whatever it says on them now, they are over
             self._sink.reset(stream, Failure.GOAWAY)
 
     def send_head(self, stream: int, head: RequestHead) -> None:

@@ -162,7 +162,9 @@ def test_100_is_a_head_of_its_own() -> None:
     talk = server()
     talk.hears(headers(1, POST, end=False))
     talk.codec.send_informational(1, 100)
-    answer(talk.codec, 1)
+    talk.codec.send_head(1, ResponseHead(200, []))
+    talk.codec.send_informational(1, 100)
+    talk.codec.send_data(1, b"", True)
     assert said(talk) == ["HEADERS 1", "HEADERS 1", "DATA 1 END_STREAM"]
 
 
@@ -584,6 +586,17 @@ def test_a_servers_goaway_ends_the_streams_above_it_and_no_others() -> None:
     assert talk.hears(headers(3, OK)) == ["3 200 ended"]
     talk.codec.acknowledge(1, 1)
     assert talk.hears(data(1, b"y", end=True)) == ["1 content y", "1 end"]
+
+
+def test_after_a_servers_goaway_it_takes_no_more_and_answers_none_that_it_gave_up() -> None:
+    talk = client(a_get(), a_get())
+    talk.hears(goaway(1))
+    assert talk.codec.capacity == 0
+    assert said(talk) == ["RST_STREAM 3 CANCEL"]
+    assert talk.hears(headers(3, OK, end=False) + data(3, b"x", end=True)) == []
+    assert talk.hears(settings({SettingCodes.MAX_CONCURRENT_STREAMS: 9})) == ["ready", "window 0"]
+    assert talk.codec.capacity == 0
+    assert talk.hears(headers(1, OK)) == ["1 200 ended"]
 
 
 def test_goaways_may_come_one_after_another() -> None:
