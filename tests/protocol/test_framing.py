@@ -283,6 +283,12 @@ def test_what_is_in_order_before_a_fault_has_its_way_first() -> None:
     assert refusal(lambda: walk.walk(b"\r\n")) == 400  # and for good
 
 
+def test_a_look_ahead_finds_a_fault_behind_bytes_in_order() -> None:
+    assert refusal(lambda: ContentWalk(Content.CHUNKED, 0).check(b"5\r\nhelloXX")) == 400
+    ContentWalk(Content.CHUNKED, 0).check(b"5\r\nhello\r\n0\r\n\r\n" + b"\0")
+    ContentWalk(Content.CHUNKED, 0).check(b"5\r\nhel")
+
+
 @pytest.mark.parametrize(
     ("status", "method", "framed"),
     [
