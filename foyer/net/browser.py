@@ -7,6 +7,7 @@ still, idle connections. It knows no route and no session.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from foyer.exchange.ports import Application, BrowserReceiver
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
     from foyer.net.wire import Wire
 
 HEAD_TIME = 10.0
-"""Seconds for a TLS handshake, and for a head from its first byte (spec 03)."""
+"""Seconds for a TLS handshake, and for a head from its first byte, or from the answer before it (spec 03)."""
 
 IDLE_TIME = 75.0
 """Seconds a connection may stand between requests: longer than browsers and ingresses keep theirs."""
 
 UPLOAD_TIME = 60.0
-"""Seconds an upload may move no byte while it is being read."""
+"""Seconds an upload may move no byte, be it the browser that sends none or upstream that takes none."""
 
 LINGER_TIME = 10.0
 """Seconds that the rest of an upload is read and dropped after its answer, so that the answer is not
 lost to a TCP reset (RFC 9112 section 9.6)."""
+
+DRAIN_LINGER_TIME = 1.0
+"""The same when foyer is stopping, which one client that goes on sending should not hold up."""
 
 PIPELINE_LIMIT = 64 * 1024
 """Bytes of pipelined requests held while a response is going on; beyond that the transport waits."""
@@ -41,15 +45,23 @@ PIPELINE_LIMIT = 64 * 1024
 _PREFACE = b"PRI * HTTP/2.0"
 
 
+class Life(Enum):
+    """Where a connection is. It only goes forward, and from anywhere to CLOSING."""
+
+    OPENING = "in the TLS handshake"
+    SERVING = "between requests or among them"
+    DRAINING = "taking no more requests"
+    LINGERING = "answered: the rest of what is sent is read and dropped"
+    CLOSING = "written to its end"
+
+
 class BrowserConnection(Connection):
     """One connection from a browser or an ingress, from its first byte to its last."""
 
     __slots__ = (
         "_application",
-        "_closing_since",
-        "_draining",
         "_left",
-        "_lingering",
+        "_life",
         "_since",
         "_sniffed",
         "_wheel",
@@ -67,9 +79,7 @@ class BrowserConnection(Connection):
         self._wheel = wheel
         self._left = left
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
-        self._draining = False
-        self._lingering = False
-        self._closing_since = 0.0
+        self._life = Life.OPENING
         self._since = turn.now()  # when what is waited for now began
         wheel.add(self, self._since + HEAD_TIME)
 
@@ -83,11 +93,12 @@ class BrowserConnection(Connection):
     def opened(self, protocol: str | None) -> None:
         """TLS is established, or TCP alone."""
         self._since = self.turn.now()
+        self._life = Life.SERVING
         if protocol == "h2":
             self._speak(H2Server(self))
         elif protocol is not None:
             self._speak(H1Server(self))
-        # Without ALPN the first bytes tell: HTTP/2 by prior knowledge, else HTTP/1.1.
+        # On plain HTTP the first bytes tell: HTTP/2 by prior knowledge, else HTTP/1.1.
 
     def _speak(self, codec: H1Server | H2Server) -> None:
         self.codec = codec
@@ -97,28 +108,21 @@ class BrowserConnection(Connection):
         """Bytes from the browser."""
         if self.codec is None:
             data = self._sniffed + data
-            self._sniffed = data
             if len(data) < len(_PREFACE) and _PREFACE.startswith(data):
+                self._sniffed = data
                 return
             self._speak(H2Server(self) if data.startswith(_PREFACE) else H1Server(self))
             self._sniffed = b""
         codec = self.codec
         assert codec is not None
-        if self._lingering or codec.closing:
+        if codec.closing:
             return  # the rest of an upload whose answer was given
-        waited = bool(codec.held)
+        if not codec.held and not self.sides:
+            self._since = self.turn.now()  # the first byte of a head
         self._guarded(lambda: codec.receive(data))
-        if codec.held:
-            self._hold(codec, waited)
-        self.touch()
-
-    def _hold(self, codec: H1Server | H2Server, waited: bool) -> None:
-        if not self.sides:
-            if not waited:
-                self._since = self.turn.now()
-                self._wheel.add(self, self._since + HEAD_TIME)
-        elif codec.held > PIPELINE_LIMIT and not codec.multiplexed:
+        if codec.held > PIPELINE_LIMIT and not codec.multiplexed and self.sides:
             self.wire.pause()
+        self.touch()
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Runs a step of the codec; a breach of the protocol ends the connection."""
@@ -272,17 +276,22 @@ class BrowserConnection(Connection):
         if codec is None or self.wire.closing:
             return
         self.drain()
-        if self._draining and not self.sides:
+        if self._life is Life.DRAINING and not self.sides:
             codec.closing = True
         if codec.closing:
             self._leave(codec)
-            return
-        if codec.held and not codec.multiplexed and not self.sides:
-            self.wire.resume()
-            self._guarded(codec.proceed)
-            if codec.held and not self.sides:
-                self._hold(codec, False)
+        elif codec.held and not self.sides:
+            self._await_head(codec)
+
+    def _await_head(self, codec: H1Server | H2Server) -> None:
+        """Goes on with a pipelined request, or waits for the rest of a head: no longer for being asked again."""
+        held = codec.held
+        self.wire.resume()
+        self._guarded(codec.proceed)
+        if codec.held != held:
             self.touch()
+        elif not codec.closing:
+            self._wheel.add(self, self._since + HEAD_TIME)
 
     def _leave(self, codec: H1Server | H2Server) -> None:
         if self.sides:
@@ -300,45 +309,46 @@ class BrowserConnection(Connection):
             self._close()
 
     def _linger(self) -> None:
-        if not self._lingering:
-            self._lingering = True
-            self._closing_since = self.turn.now()
-            self._wheel.add(self, self._closing_since + LINGER_TIME)
+        if self._life is not Life.LINGERING:
+            seconds = DRAIN_LINGER_TIME if self._life is Life.DRAINING else LINGER_TIME
+            self._become(Life.LINGERING, seconds)
             self.wire.resume()
             self.wire.finish()
 
     def _cut_off(self) -> None:
         """Ends the connection without close_notify, after what was written."""
-        self._closing_since = self.turn.now()
+        self._become(Life.CLOSING, CLOSING_TIME)
         self.wire.cut_off()
-        self._wheel.add(self, self._closing_since + CLOSING_TIME)
 
     def _close(self) -> None:
         if not self.wire.closing:
-            self._closing_since = self.turn.now()
+            self._become(Life.CLOSING, CLOSING_TIME)
             self.wire.close()
-            self._wheel.add(self, self._closing_since + CLOSING_TIME)
+
+    def _become(self, life: Life, seconds: float) -> None:
+        """On the way out, with so long before it is an abort."""
+        self._life = life
+        self._wheel.add(self, self.turn.now() + seconds)
 
     # The clock.
 
     def due(self, now: float) -> float | None:
         """Acts on what has waited too long."""
-        if self._closing_since:
-            self.wire.abort()
-            return None
-        if self.codec is None or not self.sides:
-            return self._due_between(now)
-        for side in list(self.sides.values()):
-            if not side.received and not side.paused and now - side.moved >= UPLOAD_TIME:
-                self._gone(side)
-                if self.codec is not None:
-                    self.codec.reset(side.stream)
-                    self.touch()
-        return now + HEAD_TIME
+        match self._life:
+            case Life.LINGERING | Life.CLOSING:
+                self.wire.abort()
+                return None
+            case Life.OPENING:
+                return self._due_between(now, HEAD_TIME)
+            case Life.SERVING | Life.DRAINING if not self.sides:
+                begun = self.codec.held if self.codec is not None else len(self._sniffed)
+                return self._due_between(now, HEAD_TIME if begun else IDLE_TIME)
+            case _:
+                return self._due_within(now)
 
-    def _due_between(self, now: float) -> float | None:
-        waiting = self.codec is None or self.codec.held or not self.codec.begun
-        limit = self._since + (HEAD_TIME if waiting else IDLE_TIME)
+    def _due_between(self, now: float, seconds: float) -> float | None:
+        """No exchange is open: what is waited for has until `seconds` after the wait began."""
+        limit = self._since + seconds
         if now < limit:
             return limit
         if self.codec is None:
@@ -349,13 +359,22 @@ class BrowserConnection(Connection):
         self.touch()
         return now + CLOSING_TIME
 
+    def _due_within(self, now: float) -> float:
+        """Exchanges are open: none may hold its upload still."""
+        for side in list(self.sides.values()):
+            if not side.received and now - side.moved >= UPLOAD_TIME and self.codec is not None:
+                self.codec.reset(side.stream)
+                self._gone(side)
+                self.touch()
+        return now + HEAD_TIME
+
     def go_away(self) -> None:
         """No more requests: the ones open go on (a drain)."""
         if self.codec is None:
             self._close()
-        elif not self.codec.closing:
+        elif self._life is Life.SERVING and not self.codec.closing:
+            self._life = Life.DRAINING
             self.codec.go_away()
-            self._draining = True
             self.touch()
 
     def abort(self) -> None:

@@ -51,6 +51,12 @@ class Fetcher:
             self._servers[host, port] = server
         return server
 
+    def trust(self, context: ssl.SSLContext) -> None:
+        """Verifies new connections by `context`, as `Upstream.trust` does."""
+        self._context = context
+        for server in self._servers.values():
+            server.trust(context)
+
     def close(self) -> None:
         """Ends every connection."""
         for server in self._servers.values():

@@ -116,6 +116,14 @@ class WatchedFile(_Watched[Loaded]):
         on_refused: Callable[[str], None],
     ) -> None:
         super().__init__((path,), lambda: parse(read(path)), refusal, on_change, on_refused)
+        self.path = path
+        self._elsewhere: Callable[[str], WatchedFile[Loaded]] = lambda other: WatchedFile(
+            other, parse, refusal=refusal, on_change=on_change, on_refused=on_refused
+        )
+
+    def at(self, path: str) -> "WatchedFile[Loaded]":
+        """This file, or one like it at another `path`. Raises `FileError` when that cannot be used."""
+        return self if path == self.path else self._elsewhere(path)
 
 
 class WatchedPair(_Watched[Loaded]):

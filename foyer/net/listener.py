@@ -27,7 +27,8 @@ def server_context(cert_file: str, key_file: str) -> ssl.SSLContext:
     # A renegotiation costs us a handshake for a few bytes of theirs; TLS 1.3 has none.
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols(["h2", "http/1.1"])
-    context.load_cert_chain(cert_file, key_file)
+    # Without a password OpenSSL asks for an encrypted key's on the terminal, and the loop waits for it.
+    context.load_cert_chain(cert_file, key_file, password="")
     return context
 
 

@@ -97,7 +97,7 @@ class BrowserSide(Side):
         self.connection = connection
         self.receiver: BrowserReceiver | None = None
         self.received = received  # the request is whole
-        self.moved = 0.0  # when its content last arrived, on the loop's clock
+        self.moved = 0.0  # on the loop's clock: when content last came, or upstream asked for more
 
     @property
     def _connection(self) -> Connection:
@@ -112,7 +112,7 @@ class BrowserSide(Side):
         self.connection.send_head(self, head)
 
     def resume(self) -> None:
-        """Lets the request's content come again; only from now on can it be late."""
+        """Lets the request's content come again: upstream has taken what there was."""
         if self.paused:
             self.moved = self.connection.turn.now()
         super().resume()

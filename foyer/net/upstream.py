@@ -41,10 +41,22 @@ _PINGS = 2  # TCP's keep-alive probes within PING_TIME: one may get lost
 class UpstreamConnection(Connection):
     """One connection to the server, in the pool from its opening to its end."""
 
-    __slots__ = ("_failure", "_heard", "_pinged", "_pool", "_since", "codec", "draining", "sides", "usable")
+    __slots__ = (
+        "_failure",
+        "_heard",
+        "_pinged",
+        "_pool",
+        "_since",
+        "codec",
+        "context",
+        "draining",
+        "sides",
+        "usable",
+    )
 
-    def __init__(self, pool: Upstream, turn: Turn) -> None:
+    def __init__(self, pool: Upstream, turn: Turn, context: ssl.SSLContext) -> None:
         super().__init__(turn)
+        self.context = context
         self.codec: H1Client | H2Client | None = None
         self.sides: dict[int, UpstreamSide] = {}
         self.usable = False  # TLS, and the first SETTINGS on HTTP/2, are done
@@ -337,6 +349,19 @@ class Upstream:
             self._connect_as_needed()
         return waiting
 
+    def trust(self, context: ssl.SSLContext) -> None:
+        """Verifies new connections by `context`, as roots change.
+
+        The open ones finish what they carry and take nothing more: a root that was taken away because
+        it cannot be trusted must not go on being trusted by way of them, and no request need be cut
+        for one that was only replaced.
+        """
+        if context is self._context:
+            return
+        self._context = context
+        for connection in [*self._connections]:
+            connection.going_away()
+
     def _longest_waiting(self) -> UpstreamReceiver:
         waiting, _ = self._waiting.popitem(last=False)
         return waiting.receiver
@@ -360,6 +385,8 @@ class Upstream:
             self._connections[connection] = None
             if connection.codec is not None:
                 self._expected = max(1, connection.codec.capacity)
+            if connection.context is not self._context:  # changed while it was being verified
+                connection.going_away()
         while self._waiting and connection.room > 0:
             connection.join(self._longest_waiting())
         if connection.room > 0:
@@ -375,7 +402,7 @@ class Upstream:
             self._connect()
 
     def _connect(self) -> None:
-        connection = UpstreamConnection(self, self._turn)
+        connection = UpstreamConnection(self, self._turn, self._context)
         wire = TLSWire(connection, self._context, hostname=self._host)
         connection.wire = wire
         self.wheel.add(connection, self._turn.now() + CONNECT_TIME)

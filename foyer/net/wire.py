@@ -36,7 +36,7 @@ class Owner(Protocol):
     """Whoever speaks a protocol over a wire."""
 
     def opened(self, protocol: str | None) -> None:
-        """The wire can be used; `protocol` is what ALPN chose, if anything."""
+        """The wire can be used; `protocol` is what TLS agreed on, None without TLS."""
 
     def received(self, data: bytes) -> None:
         """Bytes arrived."""
@@ -227,7 +227,7 @@ class TLSWire(Wire):
             return False
         self._established = True
         self._drain()
-        self._owner.opened(self._tls.selected_alpn_protocol())
+        self._owner.opened(self._tls.selected_alpn_protocol() or "http/1.1")
         return True
 
     def _fail(self, error: Exception) -> None:
