@@ -1,9 +1,8 @@
 """The three self-reviews: what is asked, and what of an answer is believed."""
 
-import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -36,16 +35,29 @@ def server(outcome: object, status: int = 201) -> Any:
     return Server(Answer(status, list(JSON), json.dumps({"status": outcome}).encode()))
 
 
+T = TypeVar("T")
+
+
+def done(asking: Coroutine[Any, Any, T]) -> T:
+    """The outcome of asking a server that answers at once."""
+    try:
+        asking.send(None)
+    except StopIteration as stopped:
+        outcome: T = stopped.value
+        return outcome
+    raise AssertionError("it waits for something else than the server")
+
+
 def who(outcome: object) -> object:
-    return asyncio.run(reviews.who(server(outcome), TOKEN))
+    return done(reviews.who(server(outcome), TOKEN))
 
 
 def rules(outcome: object) -> object:
-    return asyncio.run(reviews.rules(server(outcome), TOKEN, "demo"))
+    return done(reviews.rules(server(outcome), TOKEN, "demo"))
 
 
 def may(outcome: object, question: Question | None = None) -> object:
-    return asyncio.run(reviews.may(server(outcome), TOKEN, question or Question("get", "pods")))
+    return done(reviews.may(server(outcome), TOKEN, question or Question("get", "pods")))
 
 
 # -- who
@@ -53,7 +65,7 @@ def may(outcome: object, question: Question | None = None) -> object:
 
 def test_who_asks_for_a_self_subject_review() -> None:
     asked = server({"userInfo": {"username": "ada"}})
-    assert asyncio.run(reviews.who(asked, TOKEN)) == {"username": "ada"}
+    assert done(reviews.who(asked, TOKEN)) == {"username": "ada"}
     assert asked.created == [
         (
             "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -66,7 +78,7 @@ def test_who_asks_for_a_self_subject_review() -> None:
 @pytest.mark.parametrize("status", [200, 201])
 def test_a_created_review_and_one_that_is_only_given_are_both_answers(status: int) -> None:
     answer = server({"userInfo": {"username": "ada"}}, status)
-    assert asyncio.run(reviews.who(answer, TOKEN)) == {"username": "ada"}
+    assert done(reviews.who(answer, TOKEN)) == {"username": "ada"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +133,7 @@ def test_a_field_of_the_wrong_type_spoils_the_answer(more: Mapping[str, object])
 
 def test_rules_are_asked_for_in_one_namespace() -> None:
     asked = server({"incomplete": False})
-    assert asyncio.run(reviews.rules(asked, TOKEN, "demo")) == Rules((), False, "")
+    assert done(reviews.rules(asked, TOKEN, "demo")) == Rules((), False, "")
     [(path, document, token)] = asked.created
     assert path == "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
     assert document["spec"] == {"namespace": "demo"}
@@ -188,7 +200,7 @@ def test_a_rule_that_cannot_be_read_spoils_the_list(listed: str, value: object) 
 )
 def test_a_question_is_put_in_the_api_servers_words(question: Question, spec: object) -> None:
     asked = server({"allowed": True})
-    asyncio.run(reviews.may(asked, TOKEN, question))
+    done(reviews.may(asked, TOKEN, question))
     [(path, document, _)] = asked.created
     assert path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     assert document["spec"] == spec
@@ -211,7 +223,7 @@ def test_anything_but_a_boolean_is_no_decision(status: object) -> None:
 @pytest.mark.parametrize("failure", Failure)
 def test_no_answer_is_unusable_and_says_why(failure: Failure) -> None:
     gone: Any = Server(failure)
-    assert asyncio.run(reviews.who(gone, TOKEN)) == Unusable(failure.value)
+    assert done(reviews.who(gone, TOKEN)) == Unusable(failure.value)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +242,7 @@ def test_no_answer_is_unusable_and_says_why(failure: Failure) -> None:
 )
 def test_a_status_that_is_no_answer_is_named(status: int, failure: str) -> None:
     answer = server({"userInfo": {"username": "ada"}}, status)
-    assert asyncio.run(reviews.who(answer, TOKEN)) == Unusable(failure)
+    assert done(reviews.who(answer, TOKEN)) == Unusable(failure)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +263,7 @@ def test_a_status_that_is_no_answer_is_named(status: int, failure: str) -> None:
 )
 def test_what_is_no_review_is_unusable(content: bytes) -> None:
     answer: Any = Server(Answer(201, list(JSON), content))
-    assert asyncio.run(reviews.may(answer, TOKEN, Question("get", "pods"))) == Unusable("document")
+    assert done(reviews.may(answer, TOKEN, Question("get", "pods"))) == Unusable("document")
 
 
 def test_a_4xx_is_the_api_servers_own_and_passes_by_the_rules_of_what_comes_back() -> None:
@@ -263,7 +275,7 @@ def test_a_4xx_is_the_api_servers_own_and_passes_by_the_rules_of_what_comes_back
         (b"www-authenticate", b"Bearer"),
     ]
     refused: Any = Server(Answer(401, fields, b'{"message":"Unauthorized "}'))
-    found = asyncio.run(reviews.who(refused, TOKEN))
+    found = done(reviews.who(refused, TOKEN))
     assert isinstance(found, Refused)
     assert (found.answer.status, found.answer.content) == (401, b'{"message":"Unauthorized "}')
     assert found.message == "Unauthorized "
@@ -274,7 +286,7 @@ def test_a_4xx_is_the_api_servers_own_and_passes_by_the_rules_of_what_comes_back
 
 def test_a_4xx_may_have_no_content() -> None:
     refused: Any = Server(Answer(429, [(b"retry-after", b"1")], b""))
-    found = asyncio.run(reviews.who(refused, TOKEN))
+    found = done(reviews.who(refused, TOKEN))
     assert isinstance(found, Refused)
     assert (found.message, found.answer.content) == ("", b"")
     assert (b"retry-after", b"1") in found.answer.fields
@@ -291,7 +303,7 @@ def test_a_4xx_may_have_no_content() -> None:
 )
 def test_a_4xx_that_may_not_reach_a_browser_is_unusable(fields: Fields, failure: str) -> None:
     refused: Any = Server(Answer(403, fields, b"<p>"))
-    assert asyncio.run(reviews.who(refused, TOKEN)) == Unusable(failure)
+    assert done(reviews.who(refused, TOKEN)) == Unusable(failure)
 
 
 # Every name that is read, so that chance puts wrong types where they are looked for.
