@@ -9,13 +9,18 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser as Chromium
+from playwright.sync_api import Page, StorageState
 
 from tests.e2e.harness.browser import SESSION, Browser, OpenBrowser, Web
+from tests.e2e.harness.chromium import chromium, visitor
 from tests.e2e.harness.cluster import Cluster
-from tests.e2e.harness.demo import running_demo
+from tests.e2e.harness.demo import choose, running_demo
+from tests.e2e.harness.helper import Visit
 from tests.e2e.harness.leaks import Leaks
 from tests.e2e.harness.loop import LoopThread
 from tests.e2e.harness.sealing import Sealing
@@ -51,6 +56,41 @@ def demo(tmp_path_factory: pytest.TempPathFactory, leaks: Leaks) -> Iterator[str
     """The address of a `foyer demo`, which needs no cluster."""
     with running_demo(tmp_path_factory.mktemp("demo") / "log", leaks) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def visits() -> Iterator[Chromium]:
+    """A Chromium for the tests of one module, which share no page and no cookie."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def signed_in_at_the_demo() -> dict[str, StorageState]:
+    """The cookies of the demo's people: a sign-in each, not one a test."""
+    return {}
+
+
+@pytest.fixture
+def visit(
+    demo: str, visits: Chromium, signed_in_at_the_demo: dict[str, StorageState], tmp_path: Path
+) -> Iterator[Visit]:
+    """Opens a page of the demo's origin that is nobody's application, in a profile of its own."""
+    with ExitStack() as pages:
+
+        def visit(person: str | None = None) -> Page:
+            if person is not None and person not in signed_in_at_the_demo:
+                with visitor(visits, tmp_path, f"sign-in-{person}") as page:
+                    page.goto(f"{demo}/auth/login?return_to=/blank")
+                    choose(page, person)
+                    page.wait_for_url(f"{demo}/blank")
+                    signed_in_at_the_demo[person] = page.context.storage_state()
+            cookies = None if person is None else signed_in_at_the_demo[person]
+            page = pages.enter_context(visitor(visits, tmp_path, person or "nobody", cookies=cookies))
+            page.goto(f"{demo}/blank")
+            return page
+
+        yield visit
 
 
 @pytest.fixture(scope="session")
