@@ -284,7 +284,7 @@ class BrowserConnection(Connection):
             self._await_head(codec)
 
     def _await_head(self, codec: H1Server | H2Server) -> None:
-        """Goes on with a pipelined request, or waits for the rest of a head: no longer for being asked again."""
+        """Goes on with a pipelined request, or waits for a head's rest: no longer for being asked again."""
         held = codec.held
         self.wire.resume()
         self._guarded(codec.proceed)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.framing import (
     MAX_FIELDS,
+    MAX_RESPONSE_FIELDS,
     MAX_HEAD,
     MAX_TRAILERS,
     Content,
@@ -259,6 +260,12 @@ def test_a_hundred_fields_are_read_and_one_more_is_431() -> None:
     lines = [b"X-%d: y\r\n" % number for number in range(MAX_FIELDS + 1)]
     assert request_content(b"".join([b"GET / HTTP/1.1\r\n", *lines[1:], b"\r\n"])) == (Content.LENGTH, 0)
     assert refusal(lambda: request_content(b"".join([b"GET / HTTP/1.1\r\n", *lines, b"\r\n"]))) == 431
+
+
+def test_a_response_has_as_many_fields_as_http2_has_room_for() -> None:
+    lines = [b"Warning: y\r\n"] * (MAX_RESPONSE_FIELDS + 1)
+    head = b"".join([b"HTTP/1.1 200\r\n", *lines[1:], b"\r\n"])
+    assert response_content(head, b"GET") == (Content.UNTIL_CLOSE, 0)
     assert refusal(lambda: response_content(b"".join([b"HTTP/1.1 200\r\n", *lines, b"\r\n"]), b"GET")) == 431
 
 
