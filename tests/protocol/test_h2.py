@@ -407,6 +407,17 @@ def test_content_that_is_not_what_the_head_says_never_passes_for_whole(
     assert talk.hears(headers(3, OK)) == ["3 200 ended"]
 
 
+def test_trailers_do_not_end_content_that_is_not_whole() -> None:
+    talk = client(a_get(), a_get())
+    head = headers(1, [*OK, (b"content-length", b"5")], end=False)
+    assert talk.hears(head + data(1, b"hell") + headers(1, [(b"x-t", b"u")])) == [
+        "1 200",
+        "1 content hell",
+        "1 reset protocol",
+    ]
+    assert talk.hears(headers(3, OK, end=False) + headers(3, [(b"x-t", b"u")])) == ["3 200", "3 end"]
+
+
 @pytest.mark.parametrize("method", [b"GET", b"HEAD"])
 def test_an_empty_last_frame_ends_a_response_without_content(method: bytes) -> None:
     talk = client(a_get(method))
