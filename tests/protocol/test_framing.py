@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.framing import (
     MAX_FIELDS,
-    MAX_RESPONSE_FIELDS,
     MAX_HEAD,
+    MAX_RESPONSE_FIELDS,
     MAX_TRAILERS,
     Content,
     ContentWalk,

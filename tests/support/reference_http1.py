@@ -16,6 +16,7 @@ VISIBLE = frozenset(range(0x21, 0x7F))
 
 MAX_HEAD = 65536
 MAX_FIELDS = 100
+MAX_RESPONSE_FIELDS = 2000
 
 
 class Verdict(Enum):
@@ -93,7 +94,8 @@ def _message(data: bytes, answered: bytes | None) -> Message | Verdict:
     try:
         start = _request_line(octets) if answered is None else _status_line(octets)
         fields = _field_lines(octets)
-        if octets.at > MAX_HEAD or len(fields) > MAX_FIELDS:
+        most = MAX_FIELDS if answered is None else MAX_RESPONSE_FIELDS
+        if octets.at > MAX_HEAD or len(fields) > most:
             return Verdict.REFUSED
         content = _content(octets, start, fields, answered)
     except _End as end:
