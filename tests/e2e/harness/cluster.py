@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 
 from tests.e2e.harness.audit import AuditLog
+from tests.e2e.harness.serving import free_port
 from tests.e2e.harness.waiting import wait_for
 
 CORE = "/api/v1/namespaces/demo"
@@ -32,6 +33,8 @@ class Cluster:
         self._scripts = scripts
         self._folder = folder
         self.env: dict[str, str] = {}
+        # A second origin where Dex lets people sign in: a foyer behind an ingress.
+        self.ingress_url = f"https://127.0.0.1:{free_port()}"
         self._admin: httpx.Client | None = None
         self.up()
 
@@ -39,7 +42,7 @@ class Cluster:
 
     def up(self) -> None:
         """Start what is not running; ports, keys and data stay."""
-        self._script("up")
+        self._script("up", "--public-url", self.ingress_url)
         lines = (self._folder / "env").read_text().splitlines()
         self.env = dict(line.split("=", 1) for line in lines)
         # Ready is not all: for a moment after its start an API server answers 429 to lists whose
