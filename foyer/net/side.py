@@ -60,7 +60,8 @@ class Side:
         self._connection.enqueue(self)
         if self.queued >= HIGH_WATER:
             self._connection.drain()
-            self.full = self.queued >= HIGH_WATER
+            # Once full it stays so until told of room, which is at `LOW_WATER` and not before.
+            self.full = self.full or self.queued >= HIGH_WATER
 
     def finish(self) -> None:
         """Ends our message, after what is queued."""
