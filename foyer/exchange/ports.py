@@ -4,7 +4,7 @@
 only queues bytes: each touched connection is flushed once at the end of the loop's turn.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from foyer.protocol.events import Failure as Failure
@@ -160,8 +160,8 @@ class Answer:
     """A whole response that foyer gives by itself. `fields` has no content-length: it is added."""
 
     status: int
-    fields: Fields
-    content: bytes = b""
+    fields: Fields = field(repr=False)  # Set-Cookie, an issuer's tokens: shown in no traceback
+    content: bytes = field(default=b"", repr=False)
 
 
 class FetchFailed(Exception):

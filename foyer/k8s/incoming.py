@@ -86,7 +86,7 @@ def incoming(head: ResponseHead, method: bytes) -> Passed | Interruption:
     held_back = _held_back_by_type(content_type, empty) or _held_back_by_encoding(encoding)
     if held_back is not None:
         return held_back
-    if content_type is not None:
+    if content_type:
         fields.append((b"content-type", content_type))
     if encoding is not None:
         known = None  # it counts the encoded content, which nobody will see
@@ -125,7 +125,7 @@ def _held_back_by_type(content_type: bytes | None, empty: bool) -> Interruption 
 
     A comma anywhere makes two types of one to some readers, within quotes as well.
     """
-    if content_type is None:
+    if not content_type:
         return None if empty else _held_back("Content-Type", "there is none")
     if content_type in _CONTENT_TYPES:
         return None

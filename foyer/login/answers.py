@@ -58,5 +58,5 @@ def expires_at(session: Session, absolute_timeout: float) -> str:
 
 def _json(status: int, content: dict[str, object]) -> Answer:
     return Answer(
-        status, [(b"content-type", b"application/json"), *_AUTH_FIELDS], json.dumps(content).encode("ascii")
+        status, [(b"content-type", b"application/json"), *_AUTH_FIELDS], json.dumps(content, separators=(",", ":")).encode("ascii")
     )

@@ -123,7 +123,8 @@ class Login:
 
     def received(self, head: RequestHead, now: float) -> CodeReceived | CallbackOutcome:
         """What a callback says, once its `state` and this browser's cookie prove whose it is."""
-        parameters = query.read(head.target) or []
+        # A broken parameter makes the callback malformed, and keeps its state from clearing nothing.
+        parameters, whole = query.read_what_can_be(head.target)
         states = query.given(parameters, b"state")
         if len(states) != 1:
             return CallbackOutcome(refused(LoginReason.MALFORMED_CALLBACK), [])
@@ -141,7 +142,7 @@ class Login:
             return received.refused(
                 LoginReason.ISSUER_REFUSED, code=defined_code(errors[0].decode("ascii", "replace"))
             )
-        return received if code and not errors else received.refused(LoginReason.MALFORMED_CALLBACK)
+        return received if code and whole and not errors else received.refused(LoginReason.MALFORMED_CALLBACK)
 
     async def redeem(self, received: CodeReceived, now: Callable[[], float]) -> CallbackOutcome:
         """Exchange the code and sign in whom the ID token names, as of `now`, foyer's clock, then."""

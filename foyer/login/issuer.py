@@ -77,7 +77,6 @@ class Log(Protocol):
 class DiscoveryFault(Enum):
     """Why a discovery document was not taken, as the log says it (a fetch says its own `Failure`)."""
 
-    STATUS = "status"
     DOCUMENT = "document"
     ISSUER = "issuer"
     ENDPOINT = "endpoint"
@@ -181,7 +180,10 @@ class Issuer:
         answer = await self._get(self.url.removesuffix("/") + _WELL_KNOWN)
         if isinstance(answer, str):
             return answer
-        found = DiscoveryFault.STATUS if answer.status != 200 else _endpoints(answer.content, self.url)
+        if answer.status != 200:
+            self._seen(status_kind(answer.status))
+            return status_kind(answer.status)
+        found = _endpoints(answer.content, self.url)
         if isinstance(found, DiscoveryFault):
             self._seen(found.value)
             return found.value
@@ -210,8 +212,13 @@ class Issuer:
         except FetchFailed as failed:
             self._seen(failed.failure.value)
             return failed.failure.value
-        self._seen("status" if answer.status >= 500 else None)
+        self._seen(status_kind(answer.status) if answer.status >= 500 else None)
         return answer
+
+
+def status_kind(status: int) -> str:
+    """The kind of failure that an answer of `status` is, for the log: `status_503`, or `redirect`."""
+    return "redirect" if 300 <= status <= 399 else f"status_{status}"
 
 
 def defined_code(code: object) -> str:
@@ -235,7 +242,7 @@ def _id_token(answer: Answer) -> IdToken | ExchangeRefused:
 
 def _keys(answer: Answer) -> tuple[VerificationKey, ...] | str:
     if answer.status != 200:
-        return "status"
+        return status_kind(answer.status)
     return jwks.parse(answer.content) or "document"
 
 

@@ -16,11 +16,16 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 def read(target: bytes) -> Query | None:
     """Every parameter of `target`'s query in order, or None when an escape in it is broken."""
-    query = target.partition(b"?")[2]
-    if _BAD_ESCAPE.search(query):
-        return None
-    pairs = [parameter.partition(b"=") for parameter in query.split(b"&") if parameter]
-    return [(_decoded(name), _decoded(value)) for name, _, value in pairs]
+    found, whole = read_what_can_be(target)
+    return found if whole else None
+
+
+def read_what_can_be(target: bytes) -> tuple[Query, bool]:
+    """Every parameter that can be read, in order, and whether that is all of them."""
+    parameters = [parameter for parameter in target.partition(b"?")[2].split(b"&") if parameter]
+    sound = [parameter for parameter in parameters if not _BAD_ESCAPE.search(parameter)]
+    pairs = [parameter.partition(b"=") for parameter in sound]
+    return [(_decoded(name), _decoded(value)) for name, _, value in pairs], len(sound) == len(parameters)
 
 
 def given(query: Query, name: bytes) -> list[bytes]:

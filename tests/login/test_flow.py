@@ -324,7 +324,14 @@ def test_a_callback_without_exactly_one_state_that_is_ours_is_refused(query: str
 
 @pytest.mark.parametrize(
     "query",
-    ["state={state}", "state={state}&code=", "state={state}&code=a&code=b", "state={state}&error=a&error=b"],
+    [
+        "state={state}",
+        "state={state}&code=",
+        "state={state}&code=a&code=b",
+        "state={state}&error=a&error=b",
+        "state={state}&code=a&x=%zz",
+        "state={state}&code=%zz",
+    ],
 )
 def test_a_callback_without_exactly_one_code_is_malformed(query: str) -> None:
     world = World().discover()

@@ -62,8 +62,8 @@ DEEP = b'{"a":' * 100_000
     [
         (FetchFailed(Failure.TIMEOUT), "timeout"),
         (FetchFailed(Failure.TOO_LARGE), "too_large"),
-        (Answer(404, [], b"secret"), "status"),
-        (Answer(302, [(b"location", b"https://e/")], b""), "status"),
+        (Answer(404, [], b"secret"), "status_404"),
+        (Answer(302, [(b"location", b"https://e/")], b""), "redirect"),
         (Answer(200, [], b"<html>secret"), "document"),
         (Answer(200, [], b"[]"), "document"),
         (Answer(200, [], b"\xff\xfe{}"), "document"),
@@ -203,7 +203,7 @@ def test_what_the_issuer_was_seen_to_do_is_told_by_kind() -> None:
     for answer in (FetchFailed(Failure.RESET), Answer(503, []), as_json({"error": "invalid_grant"}, 400)):
         world.provider.token = answer
         redeemed(world)
-    assert world.seen == ["reset", "status", None]
+    assert world.seen == ["reset", "status_503", None]
 
 
 @pytest.mark.parametrize("code", [None, 5, [], "", "ACCESS_DENIED", "access_denied ", "x" * 5000])
