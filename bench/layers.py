@@ -209,12 +209,13 @@ class Connections:
         self.loop = _Loop()
         turn = Turn(cast(asyncio.AbstractEventLoop, self.loop))
         wheel = Wheel(self.loop.time())
-        pool = Upstream("", 0, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), turn, wheel)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        pool = Upstream("", 0, context, turn, wheel)
         self.front = BrowserConnection(application(dialogue, pool), turn, wheel, lambda connection: None)
         self.front_wire = _FakeWire(self.front)
         self.front.attach(self.front_wire)
         self.front.opened(_ALPN[dialogue.browser])
-        self.back = UpstreamConnection(pool, turn)
+        self.back = UpstreamConnection(pool, turn, context)
         self.back_wire = _FakeWire(self.back)
         self.back.wire = self.back_wire
         self.back.opened(_ALPN[dialogue.upstream])
@@ -322,9 +323,7 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
     return Front(
         gate=gate,
         local=Local(gate=gate, login=login, pages=pages, log=log, clock=clock, ready=lambda: True),
-        identified=Identified(
-            gate=gate, pages=pages, server=server, clock=clock, origin=origin, absolute_timeout=28_800.0
-        ),
+        identified=Identified(gate=gate, pages=pages, server=server, clock=clock, origin=origin),
         pages=pages,
         log=log,
         kubernetes=Kubernetes(pool, KUBERNETES),

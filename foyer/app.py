@@ -1,7 +1,7 @@
-"""Composition and life of one foyer: what is made at start, watched while it runs, and ended in order.
+"""The life of one foyer: what is made at start, watched and reloaded while it runs, and ended in order.
 
-The only place that knows every room. Spec 01, Process: ready within a second, SIGTERM drains for
-up to 20 s and then aborts, a second signal aborts at once.
+Spec 01, Process: ready within a second, SIGHUP reads the configuration again, SIGTERM drains for up
+to 20 s and then aborts, a second signal aborts at once.
 """
 
 from __future__ import annotations
@@ -10,31 +10,21 @@ import asyncio
 import gc
 import signal
 import ssl
-import time
 from collections.abc import Callable, Coroutine
-from functools import partial
 
 import uvloop
 
-from foyer.config import Address, Config
+from foyer.bare import Bare
+from foyer.config import Address, Config, ConfigError, reloaded
+from foyer.door import Door
 from foyer.exchange.endings import Cause
-from foyer.front import Front, Kubernetes
-from foyer.gate.admission import Gate
 from foyer.gate.wheel import TICK, Wheel
-from foyer.identified import Identified
-from foyer.k8s.call import ApiServer
-from foyer.local import Local
-from foyer.login.flow import Login, LoginSettings
-from foyer.login.issuer import Issuer
-from foyer.net.fetch import Fetcher
-from foyer.net.files import FileError, WatchedFile, WatchedPair
+from foyer.net.files import FileError, WatchedPair
 from foyer.net.listener import Listener, server_context
 from foyer.net.turn import Turn
-from foyer.net.upstream import Upstream, client_context
-from foyer.net.whole import whole_answer
 from foyer.observe import LineWriter, Log
 from foyer.pages.render import Pages
-from foyer.session.keys import Keyring, KeysError
+from foyer.service import Service
 
 DRAIN_TIME = 20.0
 """Seconds that open requests get after SIGTERM (spec 01, Process)."""
@@ -46,17 +36,14 @@ ABORT_TIME = 1.0
 class Foyer:
     """One replica: its listener, its upstreams, its clocks and its watched files."""
 
-    def __init__(self, config: Config, log: Log) -> None:
-        """Makes everything that needs no loop. Raises FileError or OSError for files that changed."""
+    def __init__(self, config: Config, log: Log, load: Callable[[], Config] | None = None) -> None:
+        """Makes everything that needs no loop. Raises FileError or OSError for files that changed.
+
+        `load` reads the configuration again, for a reload, and raises `ConfigError`.
+        """
         self._config = config
         self._log = log
-        self._keys = WatchedFile(
-            config.session.keys_file,
-            Keyring.parse,
-            refusal=KeysError,
-            on_change=lambda _: log.keys_reloaded(),
-            on_refused=log.keys_refused,
-        )
+        self._load = load or (lambda: config)
         self._certificate: WatchedPair[ssl.SSLContext] | None = None
         if config.tls is not None:
             self._certificate = WatchedPair(
@@ -66,13 +53,11 @@ class Foyer:
                 on_change=lambda _: log.certificate_reloaded(),
                 on_refused=log.certificate_refused,
             )
-        self._issuer_context = client_context(config.oidc.ca_file, extra=True)
-        self._kubernetes_context = client_context(config.kubernetes.ca_file, extra=False)
         self._pages = Pages()
+        self._service = None if config.sign_in is None else Service(config.sign_in, self._pages, log)
         self._stopping = False
-        self.front: Front
+        self.front: Door
         self._listener: Listener
-        self._issuer: Issuer
         self._discovery: asyncio.Task[None]
         self._timer: asyncio.TimerHandle
 
@@ -91,69 +76,50 @@ class Foyer:
     def compose(self) -> None:
         """Everything but the listener, on the running loop: `front` can be served by any listener."""
         loop = asyncio.get_running_loop()
-        config = self._config
         self._turn = Turn(loop)
         self._wheel = Wheel(loop.time())
-        self._fetch = Fetcher(self._issuer_context, self._turn, self._wheel)
-        server = config.kubernetes.server
-        self._upstream = Upstream(server.host, server.port, self._kubernetes_context, self._turn, self._wheel)
-        self._issuer = Issuer(
-            config.oidc.issuer, config.oidc.client_id, self._secret, self._fetch, loop.time, self._issuer_line
-        )
-        self.front = self._front()
+        if self._service is None:
+            self.front = Bare(self._pages, self._log, lambda: self.ready)
+        else:
+            self.front = self._service.compose(self._turn, self._wheel, lambda: self.ready)
         self._discovery = loop.create_task(self._discover())
         self._timer = loop.call_later(TICK, self._tick)
-
-    def _front(self) -> Front:
-        config, pages, log = self._config, self._pages, self._log
-        origin, timeout = config.public_url.url, config.session.absolute_timeout
-        authority = config.kubernetes.server.authority.encode("ascii")
-        gate = Gate(self._keyring, origin, timeout)
-        login = Login(LoginSettings(origin, config.oidc.scopes, timeout), self._issuer, self._keyring)
-        return Front(
-            gate=gate,
-            local=Local(
-                gate=gate, login=login, pages=pages, log=log, clock=time.time, ready=lambda: self.ready
-            ),
-            identified=Identified(
-                gate=gate,
-                pages=pages,
-                server=ApiServer(partial(whole_answer, self._upstream.open), authority),
-                clock=time.time,
-                origin=origin,
-                absolute_timeout=timeout,
-            ),
-            pages=pages,
-            log=log,
-            kubernetes=Kubernetes(self._upstream, authority),
-            clock=time.time,
-        )
-
-    def _keyring(self) -> Keyring:
-        return self._keys.value
-
-    def _issuer_line(self, message: str, **fields: str | float) -> None:
-        self._log.info(message, **fields)
-
-    def _secret(self) -> bytes:
-        return self._config.oidc.client_secret.encode()
 
     def _tls_context(self) -> Callable[[], ssl.SSLContext] | None:
         certificate = self._certificate
         return None if certificate is None else (lambda: certificate.value)
 
     async def _discover(self) -> None:
-        await self._issuer.run(asyncio.sleep)
+        if self._service is not None:
+            await self._service.discover()
         self._log.ready()
+
+    # While it runs.
 
     def _tick(self) -> None:
         """The one timer: the wheel, and the files that may have changed."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(TICK, self._tick)
-        self._keys.poll()
         if self._certificate is not None:
             self._certificate.poll()
+        if self._service is not None:
+            self._service.poll()
         self._wheel.turn(loop.time())
+
+    def reload(self) -> None:
+        """Reads the configuration again, as on SIGHUP. One that is refused changes nothing."""
+        try:
+            found = reloaded(self._config, self._load())
+            if self._service is not None:
+                assert found.config.sign_in is not None, "a reload does not change whether people sign in"
+                self._service.take(found.config.sign_in)
+        except ConfigError as error:
+            self._log.configuration_refused(error.flag, error.message, error.source)
+            return
+        self._config = found.config
+        for flag in found.restart:
+            self._log.restart_needed(flag)
+        self._log.configuration_reloaded()
 
     def unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """An exception that nobody caught: a line of ours instead of a traceback with values in it."""
@@ -162,8 +128,8 @@ class Foyer:
 
     @property
     def ready(self) -> bool:
-        """The issuer has been discovered, and nothing is ending."""
-        return self._issuer.ready and not self._stopping
+        """The issuer has been discovered, where there is one, and nothing is ending."""
+        return (self._service is None or self._service.ready) and not self._stopping
 
     @property
     def port(self) -> int:
@@ -193,8 +159,8 @@ class Foyer:
         """Ends what `compose` made."""
         self._timer.cancel()
         self._discovery.cancel()
-        self._fetch.close()
-        self._upstream.close()
+        if self._service is not None:
+            self._service.close()
         await asyncio.sleep(0)  # aborted transports report their end in the next turn
 
 
@@ -219,6 +185,7 @@ async def _run(foyer: Foyer) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled)
+    loop.add_signal_handler(signal.SIGHUP, foyer.reload)
     loop.set_exception_handler(foyer.unexpected)
     await foyer.start()
     # What was made until now lives as long as the process: no collection need look at it again.
@@ -228,12 +195,15 @@ async def _run(foyer: Foyer) -> None:
     await foyer.stop(at_once=signals[1])
 
 
-def serve(config: Config) -> int:
-    """Runs until SIGTERM or SIGINT; the process's exit status (spec 01, Process)."""
+def serve(config: Config, load: Callable[[], Config]) -> int:
+    """Runs until SIGTERM or SIGINT; the process's exit status (spec 01, Process).
+
+    `load` reads the configuration again, on SIGHUP.
+    """
     writer = LineWriter()
     log = Log(writer)
     try:
-        uvloop.run(_run(Foyer(config, log)))
+        uvloop.run(_run(Foyer(config, log, load)))
     except (OSError, FileError) as error:
         log.error("cannot start", error=error.strerror if isinstance(error, OSError) else str(error))
         return 1

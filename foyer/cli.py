@@ -5,6 +5,7 @@ that was not understood. Each command imports what it needs by itself: help and 
 and `serve` never loads the demonstration.
 """
 
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -51,26 +52,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(arguments: Sequence[str]) -> int:
-    from foyer.config import ConfigError, load
+    from foyer.config import Config, ConfigError, load
     from foyer.observe import Log
 
+    def read() -> Config:
+        return load(arguments, os.environ)
+
     try:
-        config = load(arguments)
+        config = read()
     except ConfigError as error:
         # As a log line: whatever collects `serve`'s stderr can read all of it.
         log = Log(lambda line: bool(sys.stderr.write(line.decode("ascii"))))
-        log.error("configuration refused", flag=error.flag, reason=error.message)
+        log.configuration_refused(error.flag, error.message, error.source)
         return 2
     from foyer.app import serve
 
-    return serve(config)
+    return serve(config, read)
 
 
 def _check(arguments: Sequence[str]) -> int:
     from foyer.config import ConfigError, load
 
     try:
-        load(arguments)
+        load(arguments, os.environ)
     except ConfigError as error:
         return _refused("check", error)
     print("configuration is valid")

@@ -1,4 +1,4 @@
-"""The application behind a listener: each request to its route, each ending to its record.
+"""The application behind a listener: each request to its route.
 
 Spec 04's order of checks reads here from top to bottom: what the request line decides, the session
 and the proofs of a change, then the way up, or to those who answer here. It composes the rooms'
@@ -11,18 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from foyer.exchange.endings import CutShort, Interrupted
+from foyer.door import Door
 from foyer.exchange.exchange import Exchange
-from foyer.exchange.ports import Answer, BrowserSide, Cancellable, Passed, UpstreamReceiver
+from foyer.exchange.ports import Cancellable, UpstreamReceiver
 from foyer.gate.admission import NO_SESSION, Gate, Named
 from foyer.identified import Identified
 from foyer.interruption import Interruption
-from foyer.k8s.incoming import incoming
 from foyer.k8s.outgoing import request_head
 from foyer.local import Local
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
-from foyer.protocol.events import RequestHead, ResponseHead
+from foyer.protocol.events import RequestHead
 from foyer.routes import Matched, Route, find
 from foyer.session.seal import Session
 
@@ -42,8 +41,8 @@ class Kubernetes:
     authority: bytes
 
 
-class Front:
-    """Serves foyer's routes: `foyer.exchange.ports.Application`, and every exchange's `Services`."""
+class Front(Door):
+    """foyer's routes."""
 
     def __init__(
         self,
@@ -57,33 +56,12 @@ class Front:
         clock: Callable[[], float],
     ) -> None:
         """`clock` is wall-clock time in seconds."""
+        super().__init__(pages, log)
         self._gate = gate
         self._local = local
         self._identified = identified
-        self._pages = pages
-        self._log = log
         self._kubernetes = kubernetes
         self._clock = clock
-        self._open: set[Exchange] = set()
-
-    # The listener's side.
-
-    def begin(self, side: BrowserSide, head: RequestHead) -> Exchange:
-        """A request came."""
-        exchange = Exchange(self, side, head)
-        self._open.add(exchange)
-        try:
-            self._route(exchange, head)
-        except Exception as error:  # the outermost: the exchange is cut, and its connection goes on
-            exchange.failed(error)
-        return exchange
-
-    @property
-    def open_exchanges(self) -> list[Exchange]:
-        """Those that are not over."""
-        return list(self._open)
-
-    # The order of checks.
 
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         matched = find(head)
@@ -136,30 +114,3 @@ class Front:
                 self._identified.access(exchange, head, session)
             case _:
                 raise AssertionError(matched.route)
-
-    # Services of an exchange.
-
-    def interrupted(self, interruption: Interruption, head: RequestHead) -> Answer:
-        """An interruption in the form that suits the request."""
-        return self._pages.interruption(interruption, head)
-
-    def incoming(self, head: ResponseHead, method: bytes) -> Passed | Interruption:
-        """The rules for what comes back."""
-        return incoming(head, method)
-
-    def closed(self, exchange: Exchange) -> None:
-        """The one record of how an exchange ended."""
-        self._open.discard(exchange)
-        asked = exchange.asked
-        assert isinstance(asked, Asked)
-        match exchange.ending:
-            case Interrupted(interruption):
-                self._log.interrupted(interruption, asked)
-            case CutShort(cause, failure):
-                self._log.response_cut_short(cause.label, asked, failure.value if failure else None)
-            case _ if exchange.status:
-                self._log.answered(exchange.status, asked)
-
-    def fault(self, exchange: Exchange, error: Exception) -> None:
-        """foyer's own code failed."""
-        self._log.fault(error)

@@ -45,15 +45,13 @@ class Identified:
         server: ApiServer,
         clock: Callable[[], float],
         origin: str,
-        absolute_timeout: float,
     ) -> None:
-        """`clock` is wall-clock time in seconds, `origin` the public URL, the timeout in seconds."""
+        """`clock` is wall-clock time in seconds, `origin` the public URL."""
         self._gate = gate
         self._pages = pages
         self._server = server
         self._clock = clock
         self._origin = origin
-        self._absolute_timeout = absolute_timeout
         self._recent = Recent(partial(reviews.who, server), clock)
 
     # /auth/whoami
@@ -70,7 +68,7 @@ class Identified:
             case Unusable(failure):
                 exchange.refuse(answers.unavailable(failure))
             case _:
-                exchange.answer(answers.whoami(who, session, self._absolute_timeout))
+                exchange.answer(answers.whoami(who, session, self._gate.absolute_timeout))
 
     # /auth/check
 
@@ -106,7 +104,7 @@ class Identified:
             case Unusable(failure):
                 self._refuse(exchange, asked, answers.unavailable(failure))
             case _:
-                answer = answers.identified(who, session, self._absolute_timeout)
+                answer = answers.identified(who, session, self._gate.absolute_timeout)
                 if answer is None:
                     self._refuse(exchange, asked, answers.unavailable("too_large"))
                 else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from foyer import work
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer
+from foyer.fixed import Fixed
 from foyer.gate.admission import Gate
 from foyer.login.flow import Login, SignedIn
 from foyer.login.refusal import RefusedLogin
@@ -18,12 +19,6 @@ from foyer.pages.render import Pages
 from foyer.protocol.events import Fields, RequestHead
 from foyer.routes import Matched, Route
 from foyer.session.seal import Session
-
-_PLAIN: Fields = [
-    (b"content-type", b"text/plain; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
 
 
 class Local:
@@ -45,7 +40,7 @@ class Local:
         self._pages = pages
         self._log = log
         self._clock = clock
-        self._ready = ready
+        self._fixed = Fixed(pages, ready)
 
     def serve(self, exchange: Exchange, head: RequestHead, matched: Matched) -> None:
         """A route that anybody may ask."""
@@ -57,34 +52,13 @@ class Local:
             case Route.SESSION:
                 exchange.answer(self._login.session_answer(self._gate.session(head, self._clock())))
             case _:
-                exchange.answer(self._fixed(matched))
+                exchange.answer(self._fixed.answer(matched))
 
     def logout(self, exchange: Exchange, session: Session) -> None:
         """The session's end in this browser, its proofs having been checked."""
         # What it ends is cut before the logout's own answer is sent (spec 04, Session check).
         self._gate.registry.end(session.session_id)
         exchange.answer(self._login.logout())
-
-    def _fixed(self, matched: Matched) -> Answer:
-        match matched.route:
-            case Route.START:
-                return self._pages.start()
-            case Route.LOGGED_OUT:
-                return self._pages.logged_out()
-            case Route.HEALTHZ:
-                return Answer(200, _PLAIN, b"ok\n")
-            case Route.READYZ:
-                if self._ready():
-                    return Answer(200, _PLAIN, b"ready\n")
-                return Answer(
-                    503, _PLAIN, b"not ready: the issuer has not been discovered, or foyer is stopping\n"
-                )
-            case Route.ASSET:
-                asset = self._pages.asset(matched.path)
-                assert asset is not None, "the route table lists the assets there are"
-                return asset
-            case _:
-                raise AssertionError(matched.route)
 
     def _start_login(self, exchange: Exchange, head: RequestHead) -> None:
         started = self._login.start(head, self._clock())

@@ -221,6 +221,37 @@ class Log:
         """The file changed and cannot be used: the old keys stay."""
         self.error("session keys refused", reason=reason)
 
+    def client_secret_reloaded(self) -> None:
+        """Sign-ins that end from now on use the new secret at the issuer."""
+        self.info("client secret reloaded")
+
+    def client_secret_refused(self, reason: str) -> None:
+        """The file changed and cannot be used: the old secret stays."""
+        self.error("client secret refused", reason=reason)
+
+    def roots_reloaded(self, flag: str) -> None:
+        """New connections are verified by the new roots of the file that `flag` names."""
+        self.info("roots reloaded", flag=flag)
+
+    def roots_refused(self, flag: str, reason: str) -> None:
+        """The file changed and cannot be used: the old roots stay."""
+        self.error("roots refused", flag=flag, reason=reason)
+
+    # Configuration. A refusal names a flag and what it should be, and never its value.
+
+    def configuration_refused(self, flag: str, reason: str, source: str | None) -> None:
+        """At start the process ends; on a reload everything stays as it was."""
+        where = {"source": source} if source else {}
+        self.error("configuration refused", flag=flag, reason=reason, **where)
+
+    def configuration_reloaded(self) -> None:
+        """All that can change at run time is as the configuration now says."""
+        self.info("configuration reloaded")
+
+    def restart_needed(self, flag: str) -> None:
+        """A reload brought another value for `flag`: the old one stays until a restart."""
+        self.warn("restart needed", flag=flag)
+
     def _line(self, level: str, msg: str, fields: dict[str, object]) -> None:
         if self._lost and self._write(self._render("warn", "log lines lost", {"lines": self._lost})):
             self._lost = 0

@@ -70,6 +70,8 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
 
 _PROBES = frozenset(path for path, (route, _) in _FIXED.items() if route in (Route.HEALTHZ, Route.READYZ))
 
+_WITHOUT_SIGN_IN = frozenset((b"/", *_PROBES, *ASSETS))
+
 _K8S = b"/k8s"
 _K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
 _K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
@@ -91,6 +93,13 @@ def find(head: RequestHead) -> Matched | Interruption:
     if path.startswith(b"/k8s/"):
         return _find_k8s(head.target, path, query)
     return _find_fixed(head.method, path, query)
+
+
+def find_without_sign_in(head: RequestHead) -> Matched | Interruption:
+    """`find` where nobody can sign in: the start page, the probes and the assets are all there is."""
+    found = find(head)
+    tunnel = isinstance(found, Interruption) and found.reason is Reason.UNSUPPORTED_PROTOCOL
+    return found if tunnel or split(head.target)[0] in _WITHOUT_SIGN_IN else _NOT_FOUND
 
 
 def _find_k8s(target: bytes, path: bytes, query: bytes) -> Matched | Interruption:

@@ -1,169 +1,165 @@
-"""Configuration, read once at start: flags into one frozen value for each room (spec 01, Process).
+"""Configuration: flags, environment and file into one frozen value for each room (spec 01, Process).
 
 `load` ends with a whole `Config` whose files have been looked into, or with a `ConfigError` that
-names the flag and says what it should be. `check` is nothing but `load`.
+names the flag and says what it should be. `check` is nothing but `load`, and a reload is `load` again
+and then `reloaded`, which takes what a running foyer can change.
 """
 
-import re
-import ssl
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from foyer.config.flags import DEMO_FLAGS, FLAGS, ConfigError, parse
+from foyer.config import contents
+from foyer.config.flags import DEMO_FLAGS, FLAGS, ConfigError, Reload
+from foyer.config.parts import (
+    Config,
+    KubernetesConfig,
+    LoginConfig,
+    OidcConfig,
+    SessionConfig,
+    SignInConfig,
+    TlsFiles,
+)
+from foyer.config.sources import Settings, Sources, gather, read_arguments
 from foyer.config.values import Address, Origin
-from foyer.net import files
 
 __all__ = [
     "Address",
     "Config",
     "ConfigError",
     "KubernetesConfig",
+    "LoginConfig",
     "OidcConfig",
     "Origin",
+    "Reloaded",
     "SessionConfig",
+    "SignInConfig",
     "TlsFiles",
     "load",
     "load_demo",
+    "reloaded",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """A certificate chain and its private key, PEM."""
-
-    cert_file: str
-    key_file: str
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class OidcConfig:
-    """Where people sign in. `issuer` is kept byte for byte: an ID token's `iss` must equal it."""
+class Reloaded:
+    """What a running foyer goes on with, and the flags (as written) whose new values need a restart."""
 
-    issuer: str
-    client_id: str
-    client_secret_file: str
-    client_secret: str = field(repr=False)
-    ca_file: str | None
-    scopes: tuple[str, ...]
+    config: Config
+    restart: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KubernetesConfig:
-    """The one API server that requests are sent to."""
-
-    server: Origin
-    ca_file: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionConfig:
-    """How sessions are sealed and when they end. `absolute_timeout` is in seconds, at least 1."""
-
-    keys_file: str
-    absolute_timeout: float
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Everything `foyer serve` runs with, a part for each room."""
-
-    listen: Address
-    tls: TlsFiles | None
-    public_url: Origin
-    oidc: OidcConfig
-    kubernetes: KubernetesConfig
-    session: SessionConfig
-
-
-def load(arguments: Sequence[str]) -> Config:
+def load(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Config:
     """The checked configuration for `serve` and `check`, its files read. Raises `ConfigError`."""
-    values = parse(FLAGS, arguments)
-    tls = _tls(values["tls-cert-file"], values["tls-key-file"])
-    for name in ("oidc-ca-file", "kubernetes-ca-file"):
-        if values[name] is not None:
-            _check_certificates(f"-{name}", values[name])
-    _check_keys(values["session-keys-file"])
+    given = gather(FLAGS, arguments, environment or {})
+    signs_in = _signs_in(given)
+    settings = Settings(FLAGS, given)
+    _check_tls(settings)
+    return _config(settings.values, _check_sign_in(settings) if signs_in else None)
+
+
+def reloaded(running: Config, found: Config) -> Reloaded:
+    """`running` with all of `found` that may change while it runs: every other flag keeps its value."""
+    # Whether anyone can sign in at all is decided at start, with everything that belongs to it.
+    alike = (running.sign_in is None) == (found.sign_in is None)
+    kept = [
+        flag
+        for flag in FLAGS
+        if found.values[flag.name] != running.values[flag.name]
+        and (flag.reload is Reload.RESTART or not alike)
+    ]
+    restart = tuple(str(flag) for flag in kept)
+    if not alike:
+        return Reloaded(running, restart)
+    values = {**found.values, **{flag.name: running.values[flag.name] for flag in kept}}
+    return Reloaded(_config(values, None if found.sign_in is None else found.sign_in.login), restart)
+
+
+def load_demo(arguments: Sequence[str]) -> Address:
+    """Where `foyer demo` listens: its only flag. Raises `ConfigError`."""
+    listen: Address = Settings(DEMO_FLAGS, read_arguments(DEMO_FLAGS, arguments))["listen"]
+    return listen
+
+
+def _signs_in(given: Sources) -> bool:
+    """Whether the required flags were given: all, or none and nothing that is of no use without them."""
+    missing = [str(flag) for flag in FLAGS if flag.required and flag.name not in given]
+    if not missing:
+        return True
+    if any(flag.required and flag.name in given for flag in FLAGS):
+        raise ConfigError(", ".join(missing), "required, and not given")
+    for flag in FLAGS:
+        if flag.sign_in and flag.name in given:
+            problem = f"needs sign-in, which needs {', '.join(missing)}"
+            raise ConfigError(str(flag), problem, given[flag.name].source)
+    return False
+
+
+def _config(values: Mapping[str, Any], login: LoginConfig | None) -> Config:
+    """The parts, of values that have been checked. Without `login` nobody signs in."""
+    cert_file, key_file = values["tls-cert-file"], values["tls-key-file"]
     return Config(
         listen=values["listen"],
-        tls=tls,
+        tls=None if cert_file is None else TlsFiles(cert_file, key_file),
+        sign_in=None if login is None else _sign_in(values, login),
+        values=values,
+    )
+
+
+def _sign_in(values: Mapping[str, Any], login: LoginConfig) -> SignInConfig:
+    return SignInConfig(
         public_url=values["public-url"],
         oidc=OidcConfig(
             issuer=values["oidc-issuer"],
             client_id=values["oidc-client-id"],
             client_secret_file=values["oidc-client-secret-file"],
-            client_secret=_secret("-oidc-client-secret-file", values["oidc-client-secret-file"]),
             ca_file=values["oidc-ca-file"],
             scopes=values["oidc-scopes"],
         ),
+        login=login,
         kubernetes=KubernetesConfig(values["kubernetes-server"], values["kubernetes-ca-file"]),
         session=SessionConfig(values["session-keys-file"], values["session-absolute-timeout"]),
     )
 
 
-def load_demo(arguments: Sequence[str]) -> Address:
-    """Where `foyer demo` listens: its only flag. Raises `ConfigError`."""
-    listen: Address = parse(DEMO_FLAGS, arguments)["listen"]
-    return listen
+# What is in the files.
 
 
-def _read(flag: str, file: str) -> bytes:
-    try:
-        content = files.read(file)
-    except files.FileError as error:
-        raise ConfigError(flag, f"the file {error}") from None
-    if not content.strip():
-        raise ConfigError(flag, "the file is empty")
-    return content
-
-
-def _tls(cert_file: str | None, key_file: str | None) -> TlsFiles | None:
+def _check_tls(settings: Settings) -> None:
+    cert_file, key_file = settings["tls-cert-file"], settings["tls-key-file"]
     if cert_file is None and key_file is None:
-        return None
+        return
     if cert_file is None:
         raise ConfigError("-tls-cert-file", "needed beside -tls-key-file: give both or neither")
     if key_file is None:
         raise ConfigError("-tls-key-file", "needed beside -tls-cert-file: give both or neither")
-    _check_certificates("-tls-cert-file", cert_file)
-    _read("-tls-key-file", key_file)
+    _check(settings, "tls-cert-file", contents.check_certificates)
+    _check(settings, "tls-key-file", lambda file: contents.check_private_key(cert_file, file))
+
+
+def _check_sign_in(settings: Settings) -> LoginConfig:
+    """Looks into every file that signing in needs; the one that is read only now is what it returns."""
+    _check(settings, "oidc-client-secret-file", lambda file: contents.secret(contents.read(file)))
+    _check(settings, "oidc-ca-file", contents.check_certificates)
+    _check(settings, "kubernetes-ca-file", contents.check_certificates)
+    _check(settings, "session-keys-file", lambda file: contents.check_keys(contents.read(file)))
+    return _check(settings, "login-config-file", _login) or LoginConfig()
+
+
+def _login(file: str) -> LoginConfig:
+    # Here, so that whoever has no such file, and help, load no YAML.
+    from foyer.config import document, login
+
+    return login.parse(contents.read(file, document.MAX_BYTES))
+
+
+def _check(settings: Settings, name: str, look: Callable[[str], T]) -> T | None:
+    """What `look` makes of the file that the flag `name` names, or None where it names none."""
+    if settings[name] is None:
+        return None
     try:
-        # Without a password OpenSSL would ask for an encrypted key's on the terminal.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert_file, key_file, password="")
-    except (OSError, ValueError):
-        raise ConfigError(
-            "-tls-key-file",
-            "the file should hold the private key of -tls-cert-file, in PEM and not encrypted",
-        ) from None
-    return TlsFiles(cert_file, key_file)
-
-
-def _check_certificates(flag: str, file: str) -> None:
-    _read(flag, file)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        context.load_verify_locations(cafile=file)
-        certificates = context.cert_store_stats()["x509"]
-    except (OSError, ValueError):
-        certificates = 0
-    if not certificates:  # revocation lists alone load as well
-        raise ConfigError(flag, "the file should hold at least one certificate, in PEM")
-
-
-def _secret(flag: str, file: str) -> str:
-    """A secret alone in its file, without the newline that an editor put behind it."""
-    content = _read(flag, file)
-    content = content.removesuffix(b"\n").removesuffix(b"\r")
-    if not re.fullmatch(rb"[ -~]+", content):
-        # RFC 6749 appendix A.2. A second line, or binary, is another file than the one that was meant.
-        raise ConfigError(flag, "the file should hold the secret alone: one line of printable ASCII")
-    return content.decode("ascii")
-
-
-def _check_keys(file: str) -> None:
-    content = _read("-session-keys-file", file)
-    # Here, so that help needs no cryptography.
-    from foyer.session.keys import Keyring, KeysError
-
-    try:
-        Keyring.parse(content)
-    except KeysError as error:
-        raise ConfigError("-session-keys-file", f"the file cannot be used: {error}") from None
+        return look(settings[name])
+    except ValueError as error:
+        raise settings.refused(name, f"the file {error}") from None

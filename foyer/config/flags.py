@@ -1,31 +1,50 @@
-"""One table of flags: reading them, refusing them and the help text all go by its rows (spec 01, Process).
+"""The table of flags: reading them, refusing them, help and what a reload may change go by its rows.
 
-Nothing here looks into a file. A refusal names the flag and never repeats its value.
+Spec 01, Process. Nothing here reads anything.
 """
 
-import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from foyer.config import values
 
 
 class ConfigError(Exception):
-    """Configuration that was refused: `flag` as it is written (`-listen`), and what it should be."""
+    """Configuration that was refused.
 
-    def __init__(self, flag: str, message: str) -> None:
-        super().__init__(f"{flag}: {message}")
+    `flag` is the flag as it is written (`-listen`), or what else was wrong: a variable, a key, an
+    argument. `source` is where its value came from, if not from that flag. Neither these nor
+    `message`, which says what should be, hold any value.
+    """
+
+    def __init__(self, flag: str, message: str, source: str | None = None) -> None:
+        super().__init__(f"{flag}: {message}" + (f" (given as {source})" if source else ""))
         self.flag = flag
         self.message = message
+        self.source = source
+
+
+class Reload(Enum):
+    """What SIGHUP does with a flag whose value has changed."""
+
+    NOW = auto()
+    """The new value holds from then on, for all that begins after it."""
+
+    RESTART = auto()
+    """The old value stays, and a line says that a restart is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A row of the table.
 
-    `kind` is what help shows in the value's place, with its unit; `default` is as one would type
-    it, `None` for no value. `parse` raises `ValueError`.
+    `name` is also its key in a configuration file. `kind` is what help shows in the value's place,
+    with its unit; `default` is as one would type it, `None` for no value. `parse` raises
+    `ValueError`. A `many` may be a list in a file, which is the same as its items with commas between
+    them. Without what is `required` nobody can sign in; `sign_in` is False for a flag that means
+    something even then. What may change on a reload says so.
     """
 
     name: str
@@ -35,12 +54,34 @@ class Flag:
     help: str
     default: str | None = None
     required: bool = False
+    many: bool = False
+    sign_in: bool = True
+    reload: Reload = Reload.RESTART
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return PREFIX + self.name.upper().replace("-", "_")
 
     def __str__(self) -> str:
         return f"-{self.name}"
 
 
+PREFIX = "FOYER_"
+"""What every environment variable of foyer's begins with."""
+
+CONFIG_FILE = "config-file"
+
 FLAGS: tuple[Flag, ...] = (
+    Flag(
+        CONFIG_FILE,
+        "Configuration",
+        "file",
+        values.path,
+        "A YAML file with values for the flags below, by name. It is read again on SIGHUP.",
+        sign_in=False,
+        # A process cannot be given other arguments, nor another environment: this one never changes.
+    ),
     Flag(
         "listen",
         "Listening",
@@ -50,6 +91,8 @@ FLAGS: tuple[Flag, ...] = (
         " one and logs it.",
         # Not 443: an unprivileged process may not take it, and an ingress or Service maps it anyway.
         default=":8080",
+        sign_in=False,
+        # A new address might not be had, and the old one's connections would have to be drained.
     ),
     Flag(
         "tls-cert-file",
@@ -58,6 +101,8 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         "Certificate chain in PEM, the server's own first. Give it with -tls-key-file; both are read again"
         " when they change. Without the two foyer speaks plain HTTP, for an ingress that terminates TLS.",
+        sign_in=False,
+        # The listener's, as whether there is TLS at all is. New certificates come into the same files.
     ),
     Flag(
         "tls-key-file",
@@ -65,6 +110,7 @@ FLAGS: tuple[Flag, ...] = (
         "file",
         values.path,
         "The certificate's private key, in PEM and not encrypted.",
+        sign_in=False,
     ),
     Flag(
         "public-url",
@@ -74,6 +120,8 @@ FLAGS: tuple[Flag, ...] = (
         "The origin that browsers see, such as https://apps.example.com. Cookies, the redirect URI and the"
         " check of Origin all use this one; Host and X-Forwarded-Host are never believed.",
         required=True,
+        # Every login in progress was begun with the old redirect URI, and every open page has the old
+        # origin. It never changes alone: DNS, certificate and the issuer's client change with it.
     ),
     Flag(
         "oidc-issuer",
@@ -82,6 +130,7 @@ FLAGS: tuple[Flag, ...] = (
         values.issuer,
         "The OpenID Connect issuer, exactly as it names itself in the iss of its tokens.",
         required=True,
+        # Another issuer is another set of people, to be discovered before anyone is ready for them.
     ),
     Flag(
         "oidc-client-id",
@@ -90,21 +139,26 @@ FLAGS: tuple[Flag, ...] = (
         values.client_id,
         "The client that foyer is at the issuer. The API server has to accept it as an audience.",
         required=True,
+        # Codes of logins in progress are for the old client, and so would their tokens' audience be.
     ),
     Flag(
         "oidc-client-secret-file",
         "Signing in",
         "file",
         values.path,
-        "The client's secret, alone in a file. A newline at its end is not part of it.",
+        "The client's secret, alone in a file. A newline at its end is not part of it. Read again when it"
+        " changes.",
         required=True,
+        reload=Reload.NOW,
     ),
     Flag(
         "oidc-ca-file",
         "Signing in",
         "file",
         values.path,
-        "Roots to trust for the issuer's certificate, in PEM, beside the system's.",
+        "Roots to trust for the issuer's certificate, in PEM, beside the system's. Read again when it"
+        " changes.",
+        reload=Reload.NOW,
     ),
     Flag(
         "oidc-scopes",
@@ -114,6 +168,17 @@ FLAGS: tuple[Flag, ...] = (
         "What to ask the issuer for. openid is needed; email and profile are who foyer shows and logs. The"
         " API server may need another, such as groups.",
         default="openid,email,profile",
+        many=True,
+        reload=Reload.NOW,
+    ),
+    Flag(
+        "login-config-file",
+        "Signing in",
+        "file",
+        values.path,
+        "A YAML file with authorizationParameters, which are sent to the issuer as well, and sessionClaims,"
+        " which say where in the ID token a person's name and groups are. It is read again on SIGHUP.",
+        reload=Reload.NOW,
     ),
     Flag(
         "kubernetes-server",
@@ -122,13 +187,16 @@ FLAGS: tuple[Flag, ...] = (
         values.origin,
         "The API server. Every request goes here, with the signed-in person's own token.",
         required=True,
+        # It is where everybody's token goes: not to be changed under requests that are on their way.
     ),
     Flag(
         "kubernetes-ca-file",
         "Kubernetes",
         "file",
         values.path,
-        "Roots to trust for the API server's certificate, in PEM. Without it, the system's.",
+        "Roots to trust for the API server's certificate, in PEM. Without it, the system's. Read again when"
+        " it changes.",
+        reload=Reload.NOW,
     ),
     Flag(
         "session-keys-file",
@@ -138,6 +206,7 @@ FLAGS: tuple[Flag, ...] = (
         "One to four keys, a line each, as foyer keys prints them. The first seals new sessions and each"
         " opens those it sealed. Read again when it changes.",
         required=True,
+        reload=Reload.NOW,
     ),
     Flag(
         "session-absolute-timeout",
@@ -148,6 +217,9 @@ FLAGS: tuple[Flag, ...] = (
         " first.",
         # A working day: nobody signs in twice on one, and a forgotten browser is signed out by the next.
         default="8h",
+        # Not a limit of what foyer carries but a rule for sessions: lowering it is how an operator
+        # shortens those that are out there already (spec 02), and that should not cost a restart.
+        reload=Reload.NOW,
     ),
 )
 
@@ -161,60 +233,3 @@ DEMO_FLAGS: tuple[Flag, ...] = (
         default="127.0.0.1:8443",
     ),
 )
-
-
-def parse(flags: Sequence[Flag], arguments: Sequence[str]) -> dict[str, Any]:
-    """The value of every flag in `flags`, by name. Raises `ConfigError`."""
-    given = read_arguments(flags, arguments)
-    missing = [str(flag) for flag in flags if flag.required and flag.name not in given]
-    if missing:
-        raise ConfigError(", ".join(missing), "required, and not given")
-    return {flag.name: _value(flag, given.get(flag.name, flag.default)) for flag in flags}
-
-
-def read_arguments(flags: Sequence[Flag], arguments: Sequence[str]) -> dict[str, str]:
-    """Flag names and the text given for each: `-flag value`, `-flag=value`, with one dash or two."""
-    names = {flag.name for flag in flags}
-    given: dict[str, str] = {}
-    rest = list(arguments)
-    while rest:
-        argument = rest.pop(0)
-        name = _name(argument)
-        if name not in names:
-            raise _unknown(argument, names)
-        if name in given:
-            raise ConfigError(f"-{name}", "given twice")
-        _, equals, text = argument.partition("=")
-        if not equals:
-            # No value of ours is the name of a flag: the value was forgotten.
-            if not rest or _name(rest[0]) in names:
-                raise ConfigError(f"-{name}", "needs a value")
-            text = rest.pop(0)
-        given[name] = text
-    return given
-
-
-def _name(argument: str) -> str | None:
-    """What follows the dashes, up to `=`; `None` for an argument that has none."""
-    if not argument.startswith("-"):
-        return None
-    return argument.partition("=")[0].removeprefix("-").removeprefix("-")
-
-
-def _unknown(argument: str, names: set[str]) -> ConfigError:
-    """Names an unknown flag, or an argument that is none, cut short and with nothing unprintable in it."""
-    name = _name(argument)
-    near = difflib.get_close_matches(name or argument.partition("=")[0], sorted(names), n=1)
-    hint = f"; did you mean -{near[0]}?" if near else ""
-    if name:
-        return ConfigError("-" + ascii(name[:60])[1:-1], f"no such flag{hint}")
-    return ConfigError(ascii(argument[:60]), f"not a flag, and nothing else is expected{hint}")
-
-
-def _value(flag: Flag, text: str | None) -> Any:
-    if text is None:
-        return None
-    try:
-        return flag.parse(text)
-    except ValueError as error:
-        raise ConfigError(str(flag), str(error)) from None

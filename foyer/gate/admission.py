@@ -49,15 +49,18 @@ class Gate:
     """The checks, in the spec's order, over one replica's sessions."""
 
     def __init__(self, keyring: Callable[[], Keyring], origin: str, absolute_timeout: float) -> None:
-        """`keyring` gives the keys in force; `origin` is the configured one; the timeout is in seconds."""
+        """`keyring` gives the keys in force; `origin` is the configured one; the timeout is in seconds.
+
+        `absolute_timeout` may be changed at any time: the sessions that are out there are judged by it.
+        """
         self.registry = Registry()
         self._keyring = keyring
         self._origin = origin.encode("ascii")
-        self._absolute_timeout = absolute_timeout
+        self.absolute_timeout = absolute_timeout
 
     def session(self, head: RequestHead, now: float) -> Session | None:
         """The live session of a request, or None. `now` is wall-clock time in seconds."""
-        return signed_in(head.fields, self._keyring(), now, self._absolute_timeout)
+        return signed_in(head.fields, self._keyring(), now, self.absolute_timeout)
 
     def proofs(self, head: RequestHead, session: Session) -> Interruption | None:
         """The refusal of a changing request that lacks its CSRF proof or its origin."""

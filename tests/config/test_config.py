@@ -1,6 +1,7 @@
 """The whole configuration: what is loaded, and which files are refused at start."""
 
 import base64
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,23 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from foyer.config import Address, ConfigError, Origin, TlsFiles, load, load_demo
+from foyer.config import (
+    Address,
+    Config,
+    ConfigError,
+    KubernetesConfig,
+    LoginConfig,
+    OidcConfig,
+    Origin,
+    SessionConfig,
+    SignInConfig,
+    TlsFiles,
+    contents,
+    load,
+    load_demo,
+    reloaded,
+)
+from foyer.config.flags import FLAGS, Flag, Reload
 
 
 class Place:
@@ -61,20 +78,24 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+def signing_in(config: Config) -> SignInConfig:
+    assert config.sign_in is not None
+    return config.sign_in
+
+
 def test_the_least_configuration_has_every_default(place: Place) -> None:
     config = load(place.arguments())
     assert config.listen == Address("", 8080)
     assert config.tls is None
-    assert config.public_url == Origin("https", "foyer.test", 8443)
-    assert config.oidc.issuer == "https://issuer.test/dex"
-    assert config.oidc.client_id == "foyer"
-    assert config.oidc.client_secret_file == place.path("secret")
-    assert config.oidc.ca_file is None
-    assert config.oidc.scopes == ("openid", "email", "profile")
-    assert config.kubernetes.server.url == "https://api.test:6443"
-    assert config.kubernetes.ca_file is None
-    assert config.session.keys_file == place.path("keys")
-    assert config.session.absolute_timeout == 8 * 3600
+    assert config.sign_in == SignInConfig(
+        public_url=Origin("https", "foyer.test", 8443),
+        oidc=OidcConfig(
+            "https://issuer.test/dex", "foyer", place.path("secret"), None, ("openid", "email", "profile")
+        ),
+        login=LoginConfig(),
+        kubernetes=KubernetesConfig(Origin("https", "api.test", 6443), None),
+        session=SessionConfig(place.path("keys"), 8 * 3600),
+    )
 
 
 def test_every_flag_finds_its_place(place: Place) -> None:
@@ -85,32 +106,83 @@ def test_every_flag_finds_its_place(place: Place) -> None:
             tls_key_file=place.path("tls.key"),
             oidc_ca_file=place.path("ca.crt"),
             oidc_scopes="openid,groups",
+            login_config_file=place.write("login", b"sessionClaims: {groups: /roles}\n"),
             kubernetes_ca_file=place.path("ca.crt"),
             session_absolute_timeout="1h30m",
         )
     )
     assert config.listen == Address("::1", 9443)
     assert config.tls == TlsFiles(place.path("tls.crt"), place.path("tls.key"))
-    assert config.oidc.ca_file == config.kubernetes.ca_file == place.path("ca.crt")
-    assert config.oidc.scopes == ("openid", "groups")
-    assert config.session.absolute_timeout == 5400
+    found = signing_in(config)
+    assert found.oidc.ca_file == found.kubernetes.ca_file == place.path("ca.crt")
+    assert found.oidc.scopes == ("openid", "groups")
+    assert found.login.claims.groups == ("roles",)
+    assert found.session.absolute_timeout == 5400
+
+
+def test_the_same_from_the_environment_or_a_file_is_the_same_configuration(place: Place) -> None:
+    config = load(place.arguments())
+    variables = {flag.variable: place.flags[flag.name] for flag in FLAGS if flag.name in place.flags}
+    assert load([], variables).sign_in == config.sign_in
+    lines = [f"{name}: {json.dumps(value)}\n" for name, value in place.flags.items()]
+    path = place.write("foyer.yaml", "".join(lines).encode())
+    assert load(["-config-file", path]).sign_in == config.sign_in
+
+
+# Without sign-in
+
+
+REQUIRED = [flag for flag in FLAGS if flag.required]
+
+
+def test_with_none_of_the_required_flags_nobody_signs_in(place: Place) -> None:
+    assert load([]).sign_in is None
+    tls = [f"-tls-cert-file={place.path('tls.crt')}", f"-tls-key-file={place.path('tls.key')}"]
+    config = load(["-listen=:0", *tls])
+    assert (config.listen, config.sign_in) == (Address("", 0), None)
+    assert config.tls == TlsFiles(place.path("tls.crt"), place.path("tls.key"))
+
+
+@pytest.mark.parametrize("flag", REQUIRED, ids=str)
+def test_with_some_of_them_the_missing_ones_are_named(place: Place, flag: Flag) -> None:
+    missing = [str(other) for other in REQUIRED if other is not flag]
+    with pytest.raises(ConfigError, match="required, and not given") as refused:
+        load([f"{flag}={place.flags[flag.name]}"])
+    assert refused.value.flag == ", ".join(missing)
+    rest = {name: value for name, value in place.flags.items() if name != flag.name}
+    with pytest.raises(ConfigError, match="required, and not given") as refused:
+        load([f"-{name}={value}" for name, value in rest.items()])
+    assert refused.value.flag == str(flag)
+
+
+@pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag.sign_in and not flag.required], ids=str)
+def test_a_flag_that_needs_sign_in_is_refused_without_it_wherever_it_comes_from(
+    place: Place, flag: Flag
+) -> None:
+    path = place.write("foyer.yaml", f"{flag.name}: s3cret\n".encode())
+    for arguments, environment in (
+        ([f"{flag}=s3cret"], {}),
+        ([], {flag.variable: "s3cret"}),
+        (["-config-file", path], {}),
+    ):
+        with pytest.raises(ConfigError, match="needs sign-in, which needs -public-url, ") as refused:
+            load(arguments, environment)
+        assert refused.value.flag == str(flag)
+        assert "s3cret" not in str(refused.value)
+
+
+# Files
 
 
 @pytest.mark.parametrize("content", [b"the-s3cret", b"the-s3cret\n", b"the-s3cret\r\n"])
 def test_a_newline_at_the_end_is_not_part_of_the_secret(place: Place, content: bytes) -> None:
     place.write("secret", content)
-    assert load(place.arguments()).oidc.client_secret == "the-s3cret"
+    assert contents.secret(contents.read(place.path("secret"))) == b"the-s3cret"
+    load(place.arguments())
 
 
-def test_a_space_at_the_end_is_part_of_the_secret(place: Place) -> None:
-    place.write("secret", b"the s3cret \n")
-    assert load(place.arguments()).oidc.client_secret == "the s3cret "
-
-
-def test_a_configuration_that_is_shown_hides_the_secret(place: Place) -> None:
-    config = load(place.arguments())
-    assert "s3cret" not in repr(config)
-    assert "s3cret" not in str(config.oidc)
+def test_a_space_at_the_end_is_part_of_the_secret() -> None:
+    assert contents.secret(b"the s3cret \n") == b"the s3cret "
 
 
 @pytest.mark.parametrize(
@@ -126,6 +198,7 @@ FILE_FLAGS = [
     "session_keys_file",
     "oidc_ca_file",
     "kubernetes_ca_file",
+    "login_config_file",
 ]
 
 
@@ -157,7 +230,7 @@ def test_a_ca_file_without_a_certificate_is_refused(place: Place, flag: str) -> 
 def test_a_ca_file_may_have_comments_in_any_language_between_its_certificates(place: Place) -> None:
     certificate = place.authority.cert_pem.bytes()
     bundle = place.write("bundle", "# Főtanúsítvány\n".encode() + certificate + b"\n# 2\n" + certificate)
-    assert load(place.arguments(oidc_ca_file=bundle)).oidc.ca_file == bundle
+    assert signing_in(load(place.arguments(oidc_ca_file=bundle))).oidc.ca_file == bundle
 
 
 def test_one_of_the_tls_pair_without_the_other_is_refused(place: Place) -> None:
@@ -201,6 +274,107 @@ def test_session_keys_are_refused_by_line_and_not_by_content(place: Place) -> No
         assert error.flag == "-session-keys-file"
         assert "line" in error.message
         assert key.decode() not in str(error)
+
+
+def test_a_login_configuration_is_refused_by_its_key(place: Place) -> None:
+    path = place.write("login", b"authorizationParameters: {state: {default: s3cret}}\n")
+    error = place.refusal(login_config_file=path)
+    assert error.flag == "-login-config-file"
+    assert error.message.startswith("the file authorizationParameters.state: ")
+
+
+def test_a_refused_file_says_where_its_path_came_from(place: Place) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(place.arguments(), {"FOYER_OIDC_CA_FILE": place.path("secret")})
+    assert (refused.value.flag, refused.value.source) == ("-oidc-ca-file", "FOYER_OIDC_CA_FILE")
+
+
+# Reloads
+
+
+OTHER = {
+    "listen": ":9",
+    "public-url": "https://other.test",
+    "oidc-issuer": "https://other.test",
+    "oidc-client-id": "other",
+    "oidc-scopes": "openid",
+    "kubernetes-server": "https://other.test",
+    "session-absolute-timeout": "1h",
+}
+"""For each flag another value; for one of a file, a copy of it."""
+
+
+def other(place: Place, flag: Flag) -> dict[str, str]:
+    if flag.name.startswith("tls-"):
+        return {
+            "tls-cert-file": place.path("tls.crt"),
+            "tls-key-file": place.path("tls.key"),
+        }
+    if flag.name in OTHER:
+        return {flag.name: OTHER[flag.name]}
+    contents = {"login-config-file": b"sessionClaims: {groups: /roles}", "config-file": b"{}"}
+    copies = {"oidc-client-secret-file": "secret", "session-keys-file": "keys"}
+    source = Path(place.path(copies.get(flag.name, "ca.crt")))
+    return {flag.name: place.write(f"other-{flag.name}", contents.get(flag.name) or source.read_bytes())}
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=str)
+def test_a_changed_flag_holds_at_once_or_is_named_as_the_table_says(place: Place, flag: Flag) -> None:
+    running = load(place.arguments())
+    changes = other(place, flag)
+    found = load([f"-{name}={value}" for name, value in (place.flags | changes).items()])
+    result = reloaded(running, found)
+    if flag.reload is Reload.NOW:
+        assert (result.config, result.restart) == (found, ())
+        assert found.values != running.values
+    else:
+        assert result.config == running
+        assert result.restart == tuple(f"-{name}" for name in changes)
+
+
+def test_a_reload_takes_what_it_can_beside_what_needs_a_restart(place: Place) -> None:
+    running = load(place.arguments())
+    result = reloaded(
+        running, load(place.arguments(listen=":9", oidc_scopes="openid", public_url="https://x"))
+    )
+    assert result.restart == ("-listen", "-public-url")
+    assert (result.config.listen, signing_in(result.config).public_url) == (
+        running.listen,
+        signing_in(running).public_url,
+    )
+    assert signing_in(result.config).oidc.scopes == ("openid",)
+    # And a second reload of the same says so again: it is still not what runs.
+    again = reloaded(result.config, load(place.arguments(listen=":9", oidc_scopes="openid")))
+    assert again.restart == ("-listen",)
+
+
+def test_a_file_that_is_kept_for_a_restart_need_not_be_there_any_more(place: Place) -> None:
+    tls = {"tls_cert_file": place.path("tls.crt"), "tls_key_file": place.path("tls.key")}
+    running = load(place.arguments(**tls))
+    for name in ("crt", "key"):
+        os.rename(place.path(f"tls.{name}"), place.path(f"new.{name}"))
+    moved = {"tls_cert_file": place.path("new.crt"), "tls_key_file": place.path("new.key")}
+    result = reloaded(running, load(place.arguments(**moved)))
+    assert (result.config.tls, result.restart) == (running.tls, ("-tls-cert-file", "-tls-key-file"))
+
+
+def test_the_login_file_is_taken_anew_even_when_no_flag_changed(place: Place) -> None:
+    path = place.write("login", b"sessionClaims: {groups: /one}")
+    running = load(place.arguments(login_config_file=path))
+    place.write("login", b"sessionClaims: {groups: /two}")
+    result = reloaded(running, load(place.arguments(login_config_file=path)))
+    assert signing_in(result.config).login.claims.groups == ("two",)
+    assert result.restart == ()
+
+
+def test_whether_anyone_signs_in_at_all_needs_a_restart_either_way(place: Place) -> None:
+    nobody, somebody = load(["-listen=:1"]), load(place.arguments(session_absolute_timeout="1h"))
+    result = reloaded(nobody, somebody)
+    assert result.config is nobody
+    assert {"-listen", "-session-absolute-timeout", *map(str, REQUIRED)} == set(result.restart)
+    result = reloaded(somebody, nobody)
+    assert result.config is somebody
+    assert set(map(str, REQUIRED)) < set(result.restart)
 
 
 def test_the_demonstration_has_one_flag_and_stays_on_this_machine_without_it() -> None:

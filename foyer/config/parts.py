@@ -1,0 +1,77 @@
+"""What a configuration is when it has been checked: one frozen value for each room."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from foyer.config.values import Address, Origin
+from foyer.login.claims import SessionClaims
+from foyer.login.parameters import AuthorizationParameters
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """A certificate chain and its private key, PEM."""
+
+    cert_file: str
+    key_file: str
+
+
+@dataclass(frozen=True, slots=True)
+class OidcConfig:
+    """Where people sign in. `issuer` is kept byte for byte: an ID token's `iss` must equal it."""
+
+    issuer: str
+    client_id: str
+    client_secret_file: str
+    ca_file: str | None
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesConfig:
+    """The one API server that requests are sent to."""
+
+    server: Origin
+    ca_file: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """How sessions are sealed and when they end. `absolute_timeout` is in seconds, at least 1."""
+
+    keys_file: str
+    absolute_timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoginConfig:
+    """What a login sends to the issuer beside foyer's own parameters, and which claims a session keeps."""
+
+    parameters: AuthorizationParameters = field(default_factory=AuthorizationParameters)
+    claims: SessionClaims = field(default_factory=SessionClaims)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInConfig:
+    """All that needs the required flags: signing in, and requests as whoever did."""
+
+    public_url: Origin
+    oidc: OidcConfig
+    login: LoginConfig
+    kubernetes: KubernetesConfig
+    session: SessionConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything `foyer serve` runs with, a part for each room.
+
+    `sign_in` is None when none of the required flags was given: the start page and the probes only.
+    `values` is what the parts were made of, by flag.
+    """
+
+    listen: Address
+    tls: TlsFiles | None
+    sign_in: SignInConfig | None
+    values: Mapping[str, Any] = field(repr=False)

@@ -1,0 +1,73 @@
+"""Where every exchange comes in and goes out: begun, given to its route, and recorded at its end.
+
+What answers which route is for whoever derives from it: `foyer.front`, and `foyer.bare` where nobody
+can sign in.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from foyer.exchange.endings import CutShort, Interrupted
+from foyer.exchange.exchange import Exchange
+from foyer.exchange.ports import Answer, BrowserSide, Passed
+from foyer.interruption import Interruption
+from foyer.k8s.incoming import incoming
+from foyer.observe import Asked, Log
+from foyer.pages.render import Pages
+from foyer.protocol.events import RequestHead, ResponseHead
+
+
+class Door(ABC):
+    """`foyer.exchange.ports.Application` for a listener, and every exchange's `Services`."""
+
+    def __init__(self, pages: Pages, log: Log) -> None:
+        self._pages = pages
+        self._log = log
+        self._open: set[Exchange] = set()
+
+    @abstractmethod
+    def _route(self, exchange: Exchange, head: RequestHead) -> None:
+        """Sets what `exchange` asked for, and answers it, forwards it, or has it answered."""
+
+    def begin(self, side: BrowserSide, head: RequestHead) -> Exchange:
+        """A request came."""
+        exchange = Exchange(self, side, head)
+        self._open.add(exchange)
+        try:
+            self._route(exchange, head)
+        except Exception as error:  # the outermost: the exchange is cut, and its connection goes on
+            exchange.failed(error)
+        return exchange
+
+    @property
+    def open_exchanges(self) -> list[Exchange]:
+        """Those that are not over."""
+        return list(self._open)
+
+    # Services of an exchange.
+
+    def interrupted(self, interruption: Interruption, head: RequestHead) -> Answer:
+        """An interruption in the form that suits the request."""
+        return self._pages.interruption(interruption, head)
+
+    def incoming(self, head: ResponseHead, method: bytes) -> Passed | Interruption:
+        """The rules for what comes back."""
+        return incoming(head, method)
+
+    def closed(self, exchange: Exchange) -> None:
+        """The one record of how an exchange ended."""
+        self._open.discard(exchange)
+        asked = exchange.asked
+        assert isinstance(asked, Asked)
+        match exchange.ending:
+            case Interrupted(interruption):
+                self._log.interrupted(interruption, asked)
+            case CutShort(cause, failure):
+                self._log.response_cut_short(cause.label, asked, failure.value if failure else None)
+            case _ if exchange.status:
+                self._log.answered(exchange.status, asked)
+
+    def fault(self, exchange: Exchange, error: Exception) -> None:
+        """foyer's own code failed."""
+        self._log.fault(error)

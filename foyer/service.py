@@ -1,0 +1,155 @@
+"""Signing in, and requests as whoever did: everything that the required flags are for, composed (spec 01).
+
+With the files it is made of: session keys, client secret and both servers' roots are read again as
+they change, and what may change on a reload is taken from a new configuration all at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from foyer.config import ConfigError, SignInConfig, contents
+from foyer.front import Front, Kubernetes
+from foyer.gate.admission import Gate
+from foyer.gate.wheel import Wheel
+from foyer.identified import Identified
+from foyer.k8s.call import ApiServer
+from foyer.local import Local
+from foyer.login.flow import Login, LoginSettings
+from foyer.login.issuer import Issuer
+from foyer.net.fetch import Fetcher
+from foyer.net.files import FileError, WatchedFile
+from foyer.net.turn import Turn
+from foyer.net.upstream import Upstream
+from foyer.net.whole import whole_answer
+from foyer.observe import Log
+from foyer.pages.render import Pages
+from foyer.roots import Roots
+from foyer.session.keys import Keyring, KeysError
+
+P = TypeVar("P", str, str | None)
+T = TypeVar("T")
+
+
+class Service:
+    """One replica's, from its files to its front."""
+
+    def __init__(self, config: SignInConfig, pages: Pages, log: Log) -> None:
+        """Reads the files, and needs no loop. Raises FileError or OSError for those that changed."""
+        self._config = config
+        self._pages = pages
+        self._log = log
+        self._keys = WatchedFile(
+            config.session.keys_file,
+            Keyring.parse,
+            refusal=KeysError,
+            on_change=lambda _: log.keys_reloaded(),
+            on_refused=log.keys_refused,
+        )
+        self._secret = WatchedFile(
+            config.oidc.client_secret_file,
+            contents.secret,
+            on_change=lambda _: log.client_secret_reloaded(),
+            on_refused=log.client_secret_refused,
+        )
+        self._issuer_roots = Roots("-oidc-ca-file", config.oidc.ca_file, log, extra=True)
+        self._server_roots = Roots("-kubernetes-ca-file", config.kubernetes.ca_file, log, extra=False)
+
+    def compose(self, turn: Turn, wheel: Wheel, ready: Callable[[], bool]) -> Front:
+        """Everything between the files and a listener, on the running loop. `ready` is `/readyz`'s answer."""
+        config, oidc = self._config, self._config.oidc
+        server = config.kubernetes.server
+        authority = server.authority.encode("ascii")
+        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel)
+        self._upstream = Upstream(server.host, server.port, self._server_roots.context, turn, wheel)
+        self._issuer = Issuer(
+            oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._issuer_line
+        )
+        origin = config.public_url.url
+        self._gate = gate = Gate(self._keyring, origin, config.session.absolute_timeout)
+        self._login = login = Login(_settings(config), self._issuer, self._keyring)
+        pages, log = self._pages, self._log
+        return Front(
+            gate=gate,
+            local=Local(gate=gate, login=login, pages=pages, log=log, clock=time.time, ready=ready),
+            identified=Identified(
+                gate=gate,
+                pages=pages,
+                server=ApiServer(partial(whole_answer, self._upstream.open), authority),
+                clock=time.time,
+                origin=origin,
+            ),
+            pages=pages,
+            log=log,
+            kubernetes=Kubernetes(self._upstream, authority),
+            clock=time.time,
+        )
+
+    async def discover(self) -> None:
+        """Returns when the issuer has been discovered, however long it takes."""
+        await self._issuer.run(asyncio.sleep)
+
+    @property
+    def ready(self) -> bool:
+        """Whether people can sign in."""
+        return self._issuer.ready
+
+    def poll(self) -> None:
+        """Looks at every file, and reads again what has changed."""
+        for watched in (self._keys, self._secret, self._issuer_roots, self._server_roots):
+            watched.poll()
+        self._trust()
+
+    def take(self, config: SignInConfig) -> None:
+        """Goes on with what may change of another configuration.
+
+        All of it or, raising `ConfigError`, nothing: every new file is read before anything is changed,
+        and nothing runs in between.
+        """
+        keys = _moved("-session-keys-file", self._keys.at, config.session.keys_file)
+        secret = _moved("-oidc-client-secret-file", self._secret.at, config.oidc.client_secret_file)
+        issuer_roots = _moved("-oidc-ca-file", self._issuer_roots.at, config.oidc.ca_file)
+        server_roots = _moved("-kubernetes-ca-file", self._server_roots.at, config.kubernetes.ca_file)
+        self._config = config
+        self._keys, self._secret = keys, secret
+        self._issuer_roots, self._server_roots = issuer_roots, server_roots
+        self._gate.absolute_timeout = config.session.absolute_timeout
+        self._login.settings = _settings(config)
+        self._trust()
+
+    def close(self) -> None:
+        """Ends every connection."""
+        self._fetch.close()
+        self._upstream.close()
+
+    def _trust(self) -> None:
+        self._fetch.trust(self._issuer_roots.context)
+        self._upstream.trust(self._server_roots.context)
+
+    def _keyring(self) -> Keyring:
+        return self._keys.value
+
+    def _issuer_line(self, message: str, **fields: str | float) -> None:
+        self._log.info(message, **fields)
+
+
+def _settings(config: SignInConfig) -> LoginSettings:
+    return LoginSettings(
+        origin=config.public_url.url,
+        scopes=config.oidc.scopes,
+        absolute_timeout=config.session.absolute_timeout,
+        claims=config.login.claims,
+        parameters=config.login.parameters,
+    )
+
+
+def _moved(flag: str, at: Callable[[P], T], path: P) -> T:
+    """What is at `path`, which has been checked: so it raises only when that changed since."""
+    try:
+        return at(path)
+    except (FileError, OSError) as error:
+        raise ConfigError(flag, "the file was changed while it was read") from error
