@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.harness.chromium import PATIENCE, chromium, visitor
+from tests.e2e.harness.chromium import chromium, visitor
 from tests.e2e.harness.demo import ADA, BOB, choose
 
 Open = Callable[[str], Page]
-
-expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture

@@ -156,10 +156,14 @@ function newItem(uid) {
     editor.hidden = false;
     text.focus();
   });
-  item.querySelector(".cancel").addEventListener("click", () => {
+  const done = () => {
     editing.delete(uid);
     editor.hidden = true;
+    item.querySelector(".edit").focus(); // back to where editing began
+  };
+  item.querySelector(".cancel").addEventListener("click", () => {
     hideAnswer();
+    done();
   });
   // The whole object goes back with the version it had when editing began: if somebody was faster,
   // Kubernetes says 409 and nothing of theirs is lost.
@@ -167,10 +171,7 @@ function newItem(uid) {
     event.preventDefault();
     const before = editing.get(uid);
     const body = { ...before, spec: { ...before.spec, text: text.value } };
-    if (await change("PUT", pathOf(before), body)) {
-      editing.delete(uid);
-      editor.hidden = true;
-    }
+    if (await change("PUT", pathOf(before), body)) done();
   });
   return item;
 }
@@ -179,7 +180,9 @@ function fill(item, note) {
   const { metadata, spec, status } = note;
   item.classList.toggle("is-done", spec.done === true);
   item.querySelector(".done").checked = spec.done === true;
-  item.querySelector(".done").setAttribute("aria-label", `Done: ${spec.text}`);
+  for (const [name, word] of [[".done", "Done"], [".edit", "Edit"], [".delete", "Delete"]]) {
+    item.querySelector(name).setAttribute("aria-label", `${word}: ${spec.text}`); // which of them, where nobody sees
+  }
   item.querySelector(".text").textContent = spec.text;
   const about = [metadata.name, status?.phase, `version ${metadata.resourceVersion}`];
   item.querySelector(".about").textContent = about.filter(Boolean).join(" · ");

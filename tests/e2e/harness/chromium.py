@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
 PATIENCE = 15_000
 """Milliseconds for anything in a page: two shared cores start a browser in one to three seconds."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
