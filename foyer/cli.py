@@ -7,15 +7,9 @@ and `serve` never loads the demonstration.
 
 import os
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from foyer import __version__
-
-if TYPE_CHECKING:
-    from foyer.config.flags import Flag
 
 USAGE = """\
 usage: foyer COMMAND [-flag value ...]
@@ -30,9 +24,6 @@ foyer COMMAND -help lists a command's flags; foyer -version prints the version.
 """
 
 HELP_WORDS = frozenset({"-h", "-help", "--help"})
-
-WIDTH = 90
-"""Columns of help text: it fits a terminal cut in half, and a line of prose is still read at a glance."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,43 +116,20 @@ def _misunderstood(command: str) -> int:
 
 def _help(arguments: Sequence[str]) -> int:
     """`foyer help`, `foyer help serve`: always on stdout, for it was asked for."""
-    from foyer.config.flags import DEMO_FLAGS, FLAGS
+    from foyer.config import help as pages
 
     command = arguments[0] if arguments else ""
     if not command or command in HELP_WORDS:
         print(USAGE, end="")
     elif command in ("serve", "check"):
-        print(_page(command, FLAGS), end="")
+        print(pages.serve(command), end="")
     elif command == "demo":
-        print(_page(command, DEMO_FLAGS), end="")
+        print(pages.demo(), end="")
     elif command == "keys":
         print("usage: foyer keys\n\nPrints a fresh line for -session-keys-file. It takes no flags.")
     else:
         return _misunderstood(command)
     return 0
-
-
-def _page(command: str, flags: Sequence["Flag"]) -> str:
-    """Every flag with its unit, default and meaning, in the table's groups and order."""
-    lines = [f"usage: foyer {command} -flag value ...", ""]
-    lines += textwrap.wrap(
-        "A flag is written -flag value or -flag=value, with one dash or two. Durations are written 30m, 1h30m"
-        " or 500ms.",
-        WIDTH,
-    )
-    for group, members in groupby(flags, key=lambda flag: flag.group):
-        lines += ["", f"{group}:"]
-        for flag in members:
-            lines += ["", *_entry(flag)]
-    return "\n".join(lines) + "\n"
-
-
-def _entry(flag: "Flag") -> Iterator[str]:
-    default = "required" if flag.required else f"default {flag.default}" if flag.default else "default none"
-    yield f"  {flag} {flag.kind}  ({default})"
-    yield from textwrap.wrap(
-        flag.help, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
-    )
 
 
 if __name__ == "__main__":

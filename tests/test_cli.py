@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,19 @@ import pytest
 import trustme
 
 from foyer import __version__
-from foyer.cli import WIDTH, main
-from foyer.config.flags import FLAGS
+from foyer.cli import main
+from foyer.config.flags import FLAGS, PREFIX, Reload
+from foyer.config.help import WIDTH
 
 
-def foyer(*arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(autouse=True)
+def nobodys_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have configured a foyer of their own."""
+    for variable in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(variable)
+
+
+def foyer(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "foyer.cli", *arguments],
@@ -22,6 +31,7 @@ def foyer(*arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         timeout=60,
+        env=os.environ | environment,
     )
 
 
@@ -87,8 +97,20 @@ def test_help_on_serve_lists_every_flag_with_its_unit_and_default(
     assert err == ""
     for flag in FLAGS:
         default = "required" if flag.required else f"default {flag.default or 'none'}"
-        assert f"\n  -{flag.name} {flag.kind}  ({default})\n      {flag.help.split()[0]} " in out
+        waits = flag.reload is Reload.RESTART and flag.name != "config-file"
+        mark = "  (restart)" if waits else ""
+        assert f"\n  -{flag.name} {flag.kind}  ({default}){mark}\n      {flag.help.split()[0]} " in out
     assert max(map(len, out.splitlines())) <= WIDTH
+
+
+def test_help_says_how_variables_and_keys_are_spelled(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["serve", "-help"])
+    out = capsys.readouterr().out
+    flag = next(flag for flag in FLAGS if flag.name == "session-absolute-timeout")
+    assert f" {flag} 8h\n" in out
+    assert f" {flag.variable}=8h\n" in out
+    assert f" {flag.name}: 8h " in out
+    assert "SIGHUP" in out
 
 
 @pytest.mark.parametrize("command", ["check", "keys", "demo"])
@@ -109,13 +131,48 @@ def test_check_names_the_flag_on_stderr(valid: list[str], capsys: pytest.Capture
     assert err.startswith("foyer check: -session-absolute-timeout: should be a duration")
 
 
+def test_check_takes_variables_and_a_file(
+    valid: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = [flag.removeprefix("-").replace("=", ": ", 1) for flag in valid]
+    (tmp_path / "foyer.yaml").write_text("\n".join(keys))
+    monkeypatch.setenv("FOYER_CONFIG_FILE", str(tmp_path / "foyer.yaml"))
+    assert main(["check"]) == 0
+    monkeypatch.setenv("FOYER_SESSION_ABSOLUTE_TIMEOUT", "0s3cret")
+    assert main(["check"]) == 2
+    err = capsys.readouterr().err
+    assert "-session-absolute-timeout: should be a duration" in err
+    assert "(given as FOYER_SESSION_ABSOLUTE_TIMEOUT)" in err
+    assert "s3cret" not in err
+    assert main(["check", "-session-absolute-timeout=1h"]) == 0
+
+
+def test_check_of_nothing_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+
+
+def test_serve_refuses_an_unknown_variable_with_its_likely_name() -> None:
+    result = foyer("serve", FOYER_LISTN="s3cret")
+    assert result.returncode == 2
+    logged = json.loads(result.stderr)
+    assert (logged["msg"], logged["flag"]) == ("configuration refused", "FOYER_LISTN")
+    assert "did you mean FOYER_LISTEN?" in logged["reason"]
+    assert "s3cret" not in result.stderr
+
+
+def test_serve_says_where_a_refused_value_came_from() -> None:
+    logged = json.loads(foyer("serve", FOYER_LISTEN="s3cret").stderr)
+    assert (logged["flag"], logged["source"]) == ("-listen", "FOYER_LISTEN")
+
+
 def test_serve_refuses_a_bad_configuration_with_a_log_line_and_exit_code_2() -> None:
-    result = foyer("serve", "-listen", "127.0.0.1:0")
+    result = foyer("serve", "-public-url", "https://foyer.test")
     assert (result.returncode, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     logged = json.loads(line)
     assert (logged["level"], logged["msg"]) == ("error", "configuration refused")
-    assert logged["flag"] == ", ".join(f"-{flag.name}" for flag in FLAGS if flag.required)
+    required = [str(flag) for flag in FLAGS if flag.required]
+    assert logged["flag"] == ", ".join(flag for flag in required if flag != "-public-url")
 
 
 def test_each_key_is_fresh_and_a_line_of_32_bytes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +206,7 @@ def test_check_and_help_load_neither_the_server_nor_the_demonstration(valid: lis
         "import sys\n"
         "from foyer.cli import main\n"
         "main(['check', *sys.argv[1:]]); main(['serve', '-help']); main(['keys'])\n"
-        "heavy = {'asyncio', 'uvloop', 'h2', 'h11', 'jinja2', 'jwt', 'foyer.app', 'foyer.demo'}\n"
+        "heavy = {'asyncio', 'uvloop', 'yaml', 'h2', 'h11', 'jinja2', 'jwt', 'foyer.app', 'foyer.demo'}\n"
         "print(sorted(heavy & sys.modules.keys()))\n"
     )
     result = subprocess.run(
