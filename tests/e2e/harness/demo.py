@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from tests.e2e.harness.leaks import Leaks
-from tests.e2e.harness.serving import FOYER
+from tests.e2e.harness.serving import ENVIRONMENT, FOYER
 
 ADA, BOB = "ada@example.com", "bob@example.com"
 """She edits, he reads."""
@@ -22,7 +22,7 @@ def running_demo(log: Path, leaks: Leaks) -> Iterator[str]:
     """The demo on a port of its own: the address that it prints."""
     with log.open("wb") as stderr:
         command = [FOYER, "demo", "-listen", "127.0.0.1:0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=ENVIRONMENT)
     with process:
         assert process.stdout is not None
         address = None

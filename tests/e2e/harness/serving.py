@@ -1,6 +1,7 @@
 """`foyer serve` as a process: started with flags, ready when `/readyz` says so, ended by signal."""
 
 import json
+import os
 import signal
 import socket
 import ssl
@@ -18,6 +19,9 @@ from tests.e2e.harness.leaks import Leaks
 from tests.e2e.harness.waiting import wait_for
 
 FOYER = str(Path(sys.executable).with_name("foyer"))
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("FOYER_")}
+"""foyer takes what is FOYER_ for its flags (spec 01, Process), and these tests' own for a mistake."""
+
 LogLine = dict[str, Any]
 
 
@@ -42,7 +46,11 @@ class Foyer:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            self._command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
         )
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
