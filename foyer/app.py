@@ -100,11 +100,15 @@ class Foyer:
         """The one timer: the wheel, and the files that may have changed."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(TICK, self._tick)
+        self.poll()
+        self._wheel.turn(loop.time())
+
+    def poll(self) -> None:
+        """Looks at every watched file, and reads again what has changed."""
         if self._certificate is not None:
             self._certificate.poll()
         if self._service is not None:
             self._service.poll()
-        self._wheel.turn(loop.time())
 
     def reload(self) -> None:
         """Reads the configuration again, as on SIGHUP. One that is refused changes nothing."""

@@ -77,11 +77,16 @@ class Product:
         self.key = os.urandom(32)
         self.keyring = Keyring([self.key])
         self.lines: list[bytes] = []
-        config = _configured(folder, upstream_url, tls, self.key, flags)
+        self.folder = folder
+        self.flags = _flags(folder, upstream_url, tls, self.key, flags)
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="foyer", daemon=True)
         self._thread.start()
-        self._foyer = self.run(_started(Foyer(config, Log(self._write))))
+        foyer = Foyer(self._load(), Log(self._write), self._load)
+        self._foyer = self.run(_started(foyer))
+
+    def _load(self) -> Config:
+        return load([f"-{name}={value}" for name, value in self.flags.items()])
 
     def _write(self, line: bytes) -> bool:
         self.lines.append(line)
@@ -106,6 +111,14 @@ class Product:
     @property
     def open_exchanges(self) -> int:
         return self.ask(lambda: self._foyer.open_exchanges)
+
+    def poll(self) -> None:
+        """As once a second: foyer looks at its watched files."""
+        self.ask(self._foyer.poll)
+
+    def reload(self) -> None:
+        """As on SIGHUP, when `flags` are what the configuration says now."""
+        self.ask(self._foyer.reload)
 
     def memory(self) -> int:
         """Resident bytes of this process, foyer's and the test's."""
@@ -133,8 +146,8 @@ async def _started(foyer: Foyer) -> Foyer:
     return foyer
 
 
-def _configured(folder: Path, upstream_url: str, tls: bool, key: bytes, flags: dict[str, str]) -> Config:
-    """What `foyer serve` would run with for these flags."""
+def _flags(folder: Path, upstream_url: str, tls: bool, key: bytes, flags: dict[str, str]) -> dict[str, str]:
+    """What `foyer serve` would be given for these flags, and the files they name."""
     files = {
         "session-keys-file": base64.b64encode(key),
         "oidc-client-secret-file": CLIENT_SECRET,
@@ -154,7 +167,7 @@ def _configured(folder: Path, upstream_url: str, tls: bool, key: bytes, flags: d
     if tls:
         certificate, private_key = write_certificate(folder, ORIGIN_HOST)
         arguments |= {"tls-cert-file": str(certificate), "tls-key-file": str(private_key)}
-    return load([f"-{name}={value}" for name, value in arguments.items()])
+    return arguments
 
 
 class Pairing:
