@@ -553,6 +553,17 @@ def test_where_no_new_proof_is_to_be_had_that_is_the_answer(
     assert len(script.requests) == 1
 
 
+def test_a_change_says_its_origin_on_a_page_without_referrers_too(demo: str, ada: Page) -> None:
+    """By the Fetch standard it is `null` there with any mode but `cors` ("append a request Origin header")."""
+    ada.goto(f"{demo}/notes.js")
+    policy = ada.evaluate("fetch(location).then((answer) => answer.headers.get('Referrer-Policy'))")
+    assert policy == "no-referrer"
+    with ada.expect_request("**/notes?dryRun=All") as sent:
+        assert outcome(ada, f"{NOTES}?dryRun=All", method="POST", body=note("quiet"))[0] == "ok"
+    headers = sent.value.all_headers()
+    assert (headers["sec-fetch-mode"], headers["origin"]) == ("cors", demo)
+
+
 def test_the_proof_is_foyers_whatever_the_page_sets(ada: Page) -> None:
     headers = {"X-CSRF-Token": "the page's own"}
     assert outcome(ada, f"{NOTES}?dryRun=All", method="POST", body=note("own"), headers=headers)[0] == "ok"

@@ -196,8 +196,8 @@ function proven(init, { csrfHeader, csrfToken }) {
 async function send(url, init, { stream = false } = {}) {
   let response;
   try {
-    // The mode stays fetch's own, `cors`: with `same-origin`, a page of policy `no-referrer` would
-    // say `Origin: null`, and foyer refuse its changes.
+    // The mode stays fetch's own, `cors`. With `same-origin` a page without referrers says `Origin: null`
+    // (Fetch, "append a request Origin header"; not so Chromium), and foyer would refuse its changes.
     response = await fetch(url, { ...init, cache: "no-store", redirect: "manual" });
   } catch {
     init.signal?.throwIfAborted();
