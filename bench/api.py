@@ -45,6 +45,7 @@ class _Outgoing:
     """Content on its way, as fast as it is taken."""
 
     def __init__(self, side: BrowserSide, content: bytes = b"", ends: bool = False) -> None:
+        side.receiver = self
         self.side = side
         self.rest = memoryview(content)
         self.ends = ends

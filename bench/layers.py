@@ -238,6 +238,7 @@ class _Direct:
     """The shortest relay between two sides: what an exchange costs is what it costs more than this."""
 
     def __init__(self, side: BrowserSide, dialogue: Dialogue, down: Iterator[Passed]) -> None:
+        side.receiver = self
         self.side = side
         self.dialogue = dialogue
         self.down = down

@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -65,7 +66,8 @@ class Running:
     def line(self) -> Any:
         """The next line on its stdout, as JSON."""
         assert self.process.stdout is not None
-        said = self.process.stdout.readline()
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        said = self.process.stdout.readline() if readable else ""
         if not said:
             raise Lost(self.name)
         return json.loads(said)
