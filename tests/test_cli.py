@@ -3,9 +3,11 @@
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import trustme
@@ -214,3 +216,80 @@ def test_check_and_help_load_neither_the_server_nor_the_demonstration(valid: lis
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+# A process, and its signals
+
+
+class Served:
+    """`foyer serve` as a process, and the log lines it has written."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "foyer.cli", "serve", "-listen=127.0.0.1:0", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def read_until(self, msg: str) -> list[dict[str, object]]:
+        """The lines up to the next with this `msg`."""
+        assert self._process.stderr is not None
+        lines: list[dict[str, object]] = []
+        for line in self._process.stderr:
+            lines.append(json.loads(line))
+            if lines[-1]["msg"] == msg:
+                return lines
+        raise AssertionError(f"{msg!r} was not written: {lines}")
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def end(self) -> int:
+        """Its exit code, after SIGTERM."""
+        self.signal(signal.SIGTERM)
+        self._process.communicate(timeout=60)
+        return self._process.returncode
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+
+
+def test_sighup_reads_the_file_again_and_a_refused_one_changes_nothing(
+    valid: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "foyer.yaml"
+    file.write_text("session-absolute-timeout: 8h\n")
+    with Served(*valid, "-config-file", str(file)) as foyer:
+        foyer.read_until("listening")
+        file.write_text("session-absolute-timeout: 1h\ntls-cert-file: s3cret\n")
+        foyer.signal(signal.SIGHUP)
+        refused = foyer.read_until("configuration refused")[-1]
+        assert refused["flag"] == "-tls-key-file"
+        file.write_text(f"session-absolute-timeout: 1h\noidc-ca-file: {tmp_path / 'ca'}\n")
+        foyer.signal(signal.SIGHUP)
+        foyer.read_until("configuration reloaded")
+        assert foyer.end() == 0
+
+
+def test_without_any_flag_it_serves_and_is_ready_at_once_and_the_rest_needs_a_restart(
+    valid: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "foyer.yaml"
+    file.write_text("{}")
+    with Served("-config-file", str(file)) as foyer:
+        port = str(foyer.read_until("listening")[-1]["address"]).rpartition(":")[2]
+        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30) as answer:
+            assert answer.status == 200
+        with urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+            assert b"foyer is running" in answer.read()
+        file.write_text("\n".join(flag[1:].replace("=", ": ", 1) for flag in valid))
+        foyer.signal(signal.SIGHUP)
+        lines = foyer.read_until("configuration reloaded")
+        named = {line["flag"] for line in lines if line["msg"] == "restart needed"}
+        assert named >= {str(flag) for flag in FLAGS if flag.required}
+        assert foyer.end() == 0
