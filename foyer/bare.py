@@ -15,7 +15,7 @@ from foyer.interruption import Interruption
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
-from foyer.routes import find_without_sign_in
+from foyer.routes import find_without_sign_in, named
 
 
 class Bare(Door):
@@ -28,7 +28,7 @@ class Bare(Door):
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         matched = find_without_sign_in(head)
         if isinstance(matched, Interruption):
-            exchange.asked = Asked("", head.method, head.target)
+            exchange.asked = Asked(named(head), head.method, head.target)
             exchange.refuse(matched)
         else:
             exchange.asked = Asked(matched.route.value, head.method, matched.path)

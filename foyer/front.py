@@ -22,7 +22,7 @@ from foyer.local import Local
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
-from foyer.routes import Matched, Route, find
+from foyer.routes import Matched, Route, find, named
 from foyer.session.seal import Session
 
 
@@ -66,7 +66,7 @@ class Front(Door):
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         matched = find(head)
         if isinstance(matched, Interruption):
-            exchange.asked = Asked("", head.method, head.target)
+            exchange.asked = Asked(named(head), head.method, head.target)
             exchange.refuse(matched)
             return
         match matched.route:

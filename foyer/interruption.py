@@ -24,7 +24,6 @@ class Reason(Enum):
     UPSTREAM_CONTENT_HELD_BACK = ("UpstreamContentHeldBack", 502)
     UPSTREAM_UNAVAILABLE = ("UpstreamUnavailable", 502)
     IDENTITY_UNAVAILABLE = ("IdentityUnavailable", 503)
-    SHUTTING_DOWN = ("ShuttingDown", 503)
 
     def __init__(self, word: str, status: int) -> None:
         self.word = word

@@ -68,18 +68,20 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
     **dict.fromkeys(ASSETS, (Route.ASSET, _Methods.GET)),
 }
 
-_PROBES = frozenset(path for path, (route, _) in _FIXED.items() if route in (Route.HEALTHZ, Route.READYZ))
-
-_WITHOUT_SIGN_IN = frozenset((b"/", *_PROBES, *ASSETS))
+_WITHOUT_SIGN_IN = frozenset((b"/", b"/healthz", b"/readyz", *ASSETS))
 
 _K8S = b"/k8s"
 _K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
 _K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
 
 
-def is_probe(head: RequestHead) -> bool:
-    """Whether the request is for a probe: all that is read of it before the overload limit (spec 04)."""
-    return split(head.target)[0] in _PROBES
+def named(head: RequestHead) -> str | None:
+    """The route that a request's path belongs to, as log lines name it, whatever else is wrong with it."""
+    path, _ = split(head.target)
+    if path.startswith(b"/k8s/"):
+        return Route.K8S.value
+    entry = _FIXED.get(path)
+    return None if entry is None else entry[0].value
 
 
 def find(head: RequestHead) -> Matched | Interruption:
@@ -124,14 +126,14 @@ def _find_fixed(method: bytes, path: bytes, query: bytes) -> Matched | Interrupt
         return _not_canonical("the request target is not a path (origin-form)")
     if b"#" in path:
         return _not_canonical("it has a fragment")
-    if not carries(query):
-        return _QUERY
     entry = _FIXED.get(path)
     if entry is None:
         return _NOT_FOUND
     route, methods = entry
     if method not in _ALLOWED[methods]:
         return _NOT_ALLOWED[methods]
+    if not carries(query):
+        return _QUERY
     return Matched(route, path, query, b"")
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from foyer.interruption import Interruption, Reason
 from foyer.protocol.events import Field, RequestHead
-from foyer.routes import Matched, Route, find, is_probe
+from foyer.routes import Matched, Route, find, named
 
 
 def decided(
@@ -217,11 +217,30 @@ def test_no_field_chooses_the_route_or_the_method(field: Field) -> None:
     assert refused(b"/auth/session", b"POST", field) == (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")
 
 
-def test_a_probe_is_known_by_its_path_alone() -> None:
-    for target in (b"/healthz", b"/readyz?verbose", b"/healthz?"):
-        assert is_probe(RequestHead(b"GET", target, []))
-    for target in (b"/", b"/healthz/", b"/healthz/x", b"/k8s/healthz", b"*", b"/?/healthz"):
-        assert not is_probe(RequestHead(b"GET", target, [(b"x-forwarded-uri", b"/healthz")]))
+@pytest.mark.parametrize(
+    ("target", "route"),
+    [
+        (b"/auth/login?x#y", "/auth/login"),
+        (b"/k8s/api/v1/namespaces/a/pods/b/exec", "/k8s"),
+        (b"/k8s//x", "/k8s"),
+        (b"/k8s", None),
+        (b"/nope", None),
+        (b"*", None),
+    ],
+)
+def test_a_refused_request_is_logged_under_the_route_of_its_path(target: bytes, route: str | None) -> None:
+    assert named(RequestHead(b"DELETE", target, [])) == route
+
+
+def test_route_and_method_are_judged_before_the_query() -> None:
+    for target, method, reason in (
+        (b"/nope?x#y", b"GET", Reason.NOT_FOUND),
+        (b"/auth/login?x#y", b"DELETE", Reason.METHOD_NOT_ALLOWED),
+        (b"/auth/login?x#y", b"GET", Reason.BAD_REQUEST),
+    ):
+        found = decided(target, method)
+        assert isinstance(found, Interruption)
+        assert found.reason is reason
 
 
 SEGMENT = st.sampled_from(

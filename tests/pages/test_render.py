@@ -120,7 +120,7 @@ def test_what_may_pass_can_be_tried_again() -> None:
     unavailable = Interruption(Reason.UPSTREAM_UNAVAILABLE, "…")
     assert assert_is_page(PAGES.interruption(unavailable, navigation(target))).links == [target.decode()]
     assert assert_is_page(PAGES.interruption(unavailable, navigation(b"//evil/"))).links == []
-    told = Interruption(Reason.SHUTTING_DOWN, "…", retry_after=5)
+    told = Interruption(Reason.IDENTITY_UNAVAILABLE, "…", retry_after=5)
     assert "in 5 seconds" in assert_is_page(PAGES.interruption(told, navigation(target))).text
     refused = Interruption(Reason.CROSS_ORIGIN_REQUEST, "…")
     assert assert_is_page(PAGES.interruption(refused, navigation(target))).links == []
