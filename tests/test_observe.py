@@ -219,6 +219,33 @@ def test_the_life_of_a_process_reads_as_a_list_of_lines(out: Lines) -> None:
     assert out.lines[0]["address"] == "127.0.0.1:8443"
 
 
+def test_a_reload_is_a_line_and_one_for_each_flag_that_waits(out: Lines) -> None:
+    out.log.configuration_refused("-listen", "should be an address", "FOYER_LISTEN")
+    out.log.configuration_refused("-listen", "given twice", None)
+    out.log.restart_needed("-listen")
+    out.log.configuration_reloaded()
+    refused, twice, waits, reloaded = out.lines
+    assert (refused["level"], refused["msg"]) == ("error", "configuration refused")
+    assert (refused["flag"], refused["reason"]) == ("-listen", "should be an address")
+    assert refused["source"] == "FOYER_LISTEN"
+    assert "source" not in twice
+    assert (waits["level"], waits["msg"], waits["flag"]) == ("warn", "restart needed", "-listen")
+    assert (reloaded["level"], reloaded["msg"]) == ("info", "configuration reloaded")
+
+
+def test_what_is_read_again_is_said_by_its_kind(out: Lines) -> None:
+    out.log.client_secret_reloaded()
+    out.log.client_secret_refused("is empty")
+    out.log.roots_reloaded("-oidc-ca-file")
+    out.log.roots_refused("-kubernetes-ca-file", "is empty")
+    assert [(line["level"], line["msg"], line.get("flag"), line.get("reason")) for line in out.lines] == [
+        ("info", "client secret reloaded", None, None),
+        ("error", "client secret refused", None, "is empty"),
+        ("info", "roots reloaded", "-oidc-ca-file", None),
+        ("error", "roots refused", "-kubernetes-ca-file", "is empty"),
+    ]
+
+
 def test_lost_lines_are_counted_in_the_first_one_taken_again(out: Lines) -> None:
     out.log.ready()
     out.full = True

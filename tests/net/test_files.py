@@ -200,6 +200,25 @@ def test_a_file_that_vanishes_keeps_the_old_value_and_its_return_is_noticed(tmp_
     assert watched.value == 2
 
 
+def test_a_file_at_its_own_path_is_itself_and_elsewhere_another_like_it(tmp_path: Path) -> None:
+    for name, content in {"one": b"1", "two": b"2", "bad": b"x"}.items():
+        (tmp_path / name).write_bytes(content)
+    events = Events()
+    one = watch(tmp_path / "one", events)
+    assert one.at(str(tmp_path / "one")) is one
+    two = one.at(str(tmp_path / "two"))
+    assert (one.value, two.value, events.changes) == (1, 2, [])
+    for name in ("bad", "missing"):
+        with pytest.raises(FileError):
+            one.at(str(tmp_path / name))
+    replace(tmp_path / "two", b"3")
+    two.poll()
+    replace(tmp_path / "two", b"x")
+    two.poll()
+    assert (two.value, events.changes, events.refusals) == (3, [3], ["is not a number"])
+    assert two.at(str(tmp_path / "one")).value == 1
+
+
 def test_a_file_replaced_between_the_look_and_the_read_is_seen_by_the_next_poll(tmp_path: Path) -> None:
     path, events = tmp_path / "n", Events()
     path.write_bytes(b"1")

@@ -105,6 +105,21 @@ def test_an_unused_connection_is_closed_when_its_roots_change_and_the_next_reque
     assert len(pairing.upstream.connections) == 2
 
 
+def test_a_connection_that_was_being_opened_when_roots_change_takes_nothing(pairing: Pairing) -> None:
+    upstream = pairing.upstream
+    upstream.silent = True  # TCP's handshake succeeds, and TLS waits
+    exchange = pairing.get(PODS)
+    pairing.script.until(lambda: pairing.product.open_exchanges == 1, "the request to come in")
+    settled(pairing, pairing.product.folder / "ca.crt", authority().cert_pem.bytes() + b"# newer\n")
+    upstream.silent = False
+    request = upstream.expect()
+    old, new = upstream.connections
+    assert request.connection is new
+    old.expect_closed()
+    request.answer(200, JSON, b"{}")
+    assert exchange.read_until_end() == Whole(b"{}")
+
+
 @pytest.mark.parametrize("content", [b"", b"no certificate"])
 def test_roots_that_cannot_be_used_leave_the_old_ones_and_are_said_once(
     pairing: Pairing, content: bytes
