@@ -311,10 +311,8 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         return dialogue.keyring
 
     origin = "https://" + AUTHORITY.decode()
-    issuer = Issuer(
-        "https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, lambda *a, **k: None
-    )
     gate, pages, log = Gate(keyring, origin, 28_800.0), Pages(), Log(lambda line: True)
+    issuer = Issuer("https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, log)
     login = Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring)
     server = ApiServer(partial(whole_answer, pool.open), KUBERNETES)
 

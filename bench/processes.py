@@ -117,7 +117,9 @@ class Bench:
         self.close()
 
     def _start(self, name: str, command: list[str], **options: Any) -> Running:
-        running = Running(name, subprocess.Popen(command, text=True, **options))
+        # foyer would take the yardstick's variable for one of its own flags.
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("FOYER_")}
+        running = Running(name, subprocess.Popen(command, text=True, env=environment, **options))
         self._running.append(running)
         return running
 
