@@ -93,6 +93,8 @@ class Foyer:
         if self._service is not None:
             await self._service.discover()
         self._log.ready()
+        if self._service is not None:
+            await self._service.prepare()
 
     # While it runs.
 

@@ -193,8 +193,12 @@ class Log:
         """Discovery failed, by kind, and is tried again in `retry_in` seconds."""
         self.warn("issuer unavailable", failure=failure, retry_in=retry_in)
 
+    def issuer_keys_not_read(self, failure: str) -> None:
+        """The issuer's keys could not be fetched, by kind: the next sign-in tries again."""
+        self.warn("issuer keys not read", failure=failure)
+
     def ready(self) -> None:
-        """The issuer has been discovered: `/readyz` answers 200 from now on."""
+        """The issuer, where there is one, has been discovered: `/readyz` answers 200 from now on."""
         self.info("ready")
 
     def draining(self, open_exchanges: int) -> None:

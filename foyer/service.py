@@ -67,7 +67,7 @@ class Service:
         self._fetch = Fetcher(self._issuer_roots.context, turn, wheel)
         self._upstream = Upstream(server.host, server.port, self._server_roots.context, turn, wheel)
         self._issuer = Issuer(
-            oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._issuer_line
+            oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
         )
         origin = config.public_url.url
         self._gate = gate = Gate(self._keyring, origin, config.session.absolute_timeout)
@@ -92,6 +92,10 @@ class Service:
     async def discover(self) -> None:
         """Returns when the issuer has been discovered, however long it takes."""
         await self._issuer.run(asyncio.sleep)
+
+    async def prepare(self) -> None:
+        """What the first login need not wait for."""
+        await self._issuer.read_keys()
 
     @property
     def ready(self) -> bool:
@@ -132,9 +136,6 @@ class Service:
 
     def _keyring(self) -> Keyring:
         return self._keys.value
-
-    def _issuer_line(self, message: str, **fields: str | float) -> None:
-        self._log.info(message, **fields)
 
 
 def _settings(config: SignInConfig) -> LoginSettings:

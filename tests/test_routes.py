@@ -158,7 +158,7 @@ def test_a_path_that_is_not_canonical_is_refused(target: bytes) -> None:
     assert refused(target) == (Reason.NON_CANONICAL_PATH, None)
 
 
-@pytest.mark.parametrize("path", [b"/k8s/api/v1", b"/auth/login", b"/nothing"])
+@pytest.mark.parametrize("path", [b"/k8s/api/v1", b"/auth/login"])
 @pytest.mark.parametrize("octet", [b"#", b" ", b"\t", b"\n", b"\r", b"\x00", b"\x7f", b"\x80", b"\xff"])
 def test_a_query_that_could_break_a_request_line_is_refused(path: bytes, octet: bytes) -> None:
     assert refused(path + b"?a" + octet + b"b") == (Reason.BAD_REQUEST, None)

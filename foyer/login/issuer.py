@@ -68,10 +68,13 @@ _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 class Log(Protocol):
-    """Writes one line of the log."""
+    """The lines of the log that are an issuer's: `foyer.observe.Log`."""
 
-    def __call__(self, message: str, **fields: str | int | float) -> None:
-        """`fields` hold nothing secret, and nothing that a peer wrote."""
+    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
+        """Discovery failed, by kind, and is tried again in `retry_in` seconds."""
+
+    def issuer_keys_not_read(self, failure: str) -> None:
+        """The keys could not be fetched, by kind."""
 
 
 class DiscoveryFault(Enum):
@@ -133,14 +136,18 @@ class Issuer:
         return self._endpoints is not None
 
     async def run(self, sleep: Callable[[float], Awaitable[object]]) -> None:
-        """Discover, trying until it succeeds, and read the keys once. `sleep` takes seconds."""
+        """Discover, trying until it succeeds. `sleep` takes seconds."""
         wait = FIRST_RETRY
         while (found := await self._discover()) is not None:
-            self._log("issuer discovery failed", failure=found, retry_seconds=wait)
+            self._log.issuer_unavailable(found, wait)
             await sleep(wait)
             wait = min(2 * wait, LONGEST_RETRY)
-        self._log("issuer discovered")
-        # Ahead of the first login, so that this is no refetch. Failing is harmless: that login asks again.
+
+    async def read_keys(self) -> None:
+        """Read the keys ahead of the first login, so that there they are no refetch.
+
+        Failing is harmless: that login asks again.
+        """
         await self._keys.read()
 
     def authorization_url(self, parameters: dict[str, str]) -> str | None:
@@ -197,7 +204,7 @@ class Issuer:
         if not isinstance(found, str):
             return found
         self._seen(found)
-        self._log("issuer keys not read", failure=found)
+        self._log.issuer_keys_not_read(found)
         return None
 
     async def _get(self, url: str) -> Answer | str:

@@ -150,10 +150,19 @@ class Log:
     """Keeps the lines."""
 
     def __init__(self) -> None:
-        self.lines: list[tuple[str, dict[str, str | int | float]]] = []
+        self.lines: list[tuple[object, ...]] = []
 
-    def __call__(self, message: str, **fields: str | int | float) -> None:
-        self.lines.append((message, fields))
+    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
+        self.lines.append(("issuer unavailable", failure, retry_in))
+
+    def issuer_keys_not_read(self, failure: str) -> None:
+        self.lines.append(("issuer keys not read", failure))
+
+
+async def discovered(issuer: Issuer) -> None:
+    """What foyer does at its start."""
+    await issuer.run(no_sleep)
+    await issuer.read_keys()
 
 
 async def no_sleep(seconds: float) -> None:
@@ -177,7 +186,7 @@ class World:
         self.login = Login(self.settings, self.issuer, lambda: KEYRING)
 
     def discover(self) -> "World":
-        asyncio.run(self.issuer.run(no_sleep))
+        asyncio.run(discovered(self.issuer))
         return self
 
     def browser(self) -> "Browser":
