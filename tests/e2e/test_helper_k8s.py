@@ -554,7 +554,7 @@ def test_where_no_new_proof_is_to_be_had_that_is_the_answer(
 
 
 def test_a_change_says_its_origin_on_a_page_without_referrers_too(demo: str, ada: Page) -> None:
-    """By the Fetch standard it is `null` there with any mode but `cors` ("append a request Origin header")."""
+    """By the Fetch standard it is `null` there in any mode but `cors` ("append a request Origin header")."""
     ada.goto(f"{demo}/notes.js")
     policy = ada.evaluate("fetch(location).then((answer) => answer.headers.get('Referrer-Policy'))")
     assert policy == "no-referrer"
