@@ -51,7 +51,9 @@ def _interruptions() -> Iterator[tuple[str, Interruption]]:
     nothing = StatusCause("ContentType", "Content-Type", "")
     yield (
         "interruption-with-causes",
-        Interruption(Reason.IDENTITY_UNAVAILABLE, SENTENCE, (bound, nothing), allow="GET, HEAD", retry_after=7),
+        Interruption(
+            Reason.IDENTITY_UNAVAILABLE, SENTENCE, (bound, nothing), allow="GET, HEAD", retry_after=7
+        ),
     )
 
 
