@@ -9,6 +9,7 @@ Nothing here puts a path or a byte of a file into a message: whoever reports it 
 """
 
 import os
+import ssl
 import stat
 from collections.abc import Callable
 from typing import Generic, TypeAlias, TypeVar
@@ -93,7 +94,7 @@ class _Watched(Generic[Loaded]):
     def _loaded(self) -> Loaded:
         try:
             return self._load()
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:
             raise FileError(f"cannot be loaded: {_in_words(error)}") from None
         except self._refusal as error:
             raise FileError(str(error)) from None
@@ -129,8 +130,8 @@ class WatchedFile(_Watched[Loaded]):
 class WatchedPair(_Watched[Loaded]):
     """Two files that only make sense together: a certificate chain and its private key.
 
-    `load` gets both paths, because `ssl` loads a chain from paths only, and raises `OSError`
-    (an `ssl.SSLError`) or `ValueError`. Written one after the other, the two disagree for a
+    `load` gets both paths, because `ssl` loads a chain from paths only, and raises `ssl.SSLError`,
+    another `OSError` or `ValueError`. Written one after the other, the two disagree for a
     moment: that is refused like any bad pair, and the second write is the change that mends it.
     """
 
@@ -146,7 +147,10 @@ class WatchedPair(_Watched[Loaded]):
         def load_both() -> Loaded:
             for path in (first, second):
                 read(path)  # OpenSSL has no bound of its own, and would wait on a FIFO
-            return load(first, second)
+            try:
+                return load(first, second)
+            except ssl.SSLError as error:
+                raise FileError(f"cannot be loaded: {_of_a_pair(error)}") from None
 
         super().__init__((first, second), load_both, ValueError, on_change, on_refused)
 
@@ -167,8 +171,16 @@ def _look(path: str) -> _Look:
 
 
 def _in_words(error: OSError) -> str:
-    """The system's or OpenSSL's own words for a failure, which hold no path and no content."""
-    reason: str | None = getattr(error, "reason", None)
-    if reason:
-        return reason.replace("_", " ").lower()
+    """The system's own words for a failure, which hold no path and no content."""
     return error.strerror.lower() if error.strerror else type(error).__name__
+
+
+_MISMATCHES = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
+"""OpenSSL's reasons for a key that is another certificate's; the last is for one of another algorithm."""
+
+
+def _of_a_pair(error: ssl.SSLError) -> str:
+    """Words of ours, since for all but a mismatch OpenSSL has no more to say than that it was PEM."""
+    if error.reason in _MISMATCHES:
+        return "key values mismatch"
+    return "should be a certificate chain and its private key, in PEM and not encrypted"

@@ -295,6 +295,23 @@ def test_half_a_new_pair_is_refused_and_the_second_half_mends_it(pair: Pair) -> 
     assert len(pair.events.refusals) == 1
 
 
+def test_a_key_of_another_algorithm_is_a_mismatch_too(pair: Pair) -> None:
+    replace(pair.key, trustme.CA(key_type=trustme.KeyType.RSA).private_key_pem.bytes())
+    pair.watched.poll()
+    assert pair.events.refusals == ["cannot be loaded: key values mismatch"]
+
+
+@pytest.mark.parametrize("file", ["certificate", "key"])
+@pytest.mark.parametrize("content", [b"", b"no PEM\n", b"-----BEGIN CERTIFICATE-----\nMIIB"])
+def test_what_is_no_pem_is_refused_in_words_for_an_operator(pair: Pair, file: str, content: bytes) -> None:
+    replace(getattr(pair, file), content)
+    pair.watched.poll()
+    (reason,) = pair.events.refusals
+    assert reason == (
+        "cannot be loaded: should be a certificate chain and its private key, in PEM and not encrypted"
+    )
+
+
 def test_a_key_that_vanishes_keeps_the_old_pair(pair: Pair) -> None:
     old = pair.watched.value
     pair.key.unlink()
