@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
+import socket
 import ssl
 from collections.abc import Callable, Coroutine
 
@@ -31,6 +33,34 @@ DRAIN_TIME = 20.0
 
 ABORT_TIME = 1.0
 """Seconds that aborted connections get to be closed before the loop ends."""
+
+
+class CannotListen(Exception):
+    """An address cannot be had: `flag` asked for it, and `reason` is the system's own word."""
+
+    def __init__(self, flag: str, address: Address, error: OSError) -> None:
+        super().__init__(flag)
+        self.flag = flag
+        self.address = str(address)
+        self.reason = _in_words(error)
+
+
+def _why(error: CannotListen | FileError | OSError) -> dict[str, str]:
+    """A log line's fields for a start that failed."""
+    match error:
+        case CannotListen():
+            return {"flag": error.flag, "address": error.address, "reason": error.reason}
+        case FileError():
+            return {"reason": f"a file was changed after it had been checked: it {error}"}
+        case OSError():
+            return {"reason": _in_words(error)}
+
+
+def _in_words(error: OSError) -> str:
+    # uvloop puts the address into `strerror`; and what a name's lookup fails by is no errno.
+    if error.errno is None or isinstance(error, socket.gaierror):
+        return (error.strerror or type(error).__name__).lower()
+    return os.strerror(error.errno).lower()
 
 
 class Foyer:
@@ -64,11 +94,14 @@ class Foyer:
     # Start.
 
     async def start(self) -> None:
-        """Begins discovery and listens. Raises OSError when the address cannot be had."""
+        """Begins discovery and listens. Raises `CannotListen`."""
         self.compose()
         self._listener = Listener(self.front, self._turn, self._wheel, self._tls_context())
         address = self._config.listen
-        await self._listener.open(address.host, address.port)
+        try:
+            await self._listener.open(address.host, address.port)
+        except OSError as error:
+            raise CannotListen("-listen", address, error) from None
         self._log.listening(
             str(Address(address.host, self._listener.port)), tls=self._certificate is not None
         )
@@ -210,8 +243,8 @@ def serve(config: Config, load: Callable[[], Config]) -> int:
     log = Log(writer)
     try:
         uvloop.run(_run(Foyer(config, log, load)))
-    except (OSError, FileError) as error:
-        log.error("cannot start", error=error.strerror if isinstance(error, OSError) else str(error))
+    except (CannotListen, FileError, OSError) as error:
+        log.error("cannot start", **_why(error))
         return 1
     else:
         log.stopped()
