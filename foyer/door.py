@@ -45,6 +45,10 @@ class Door(ABC):
         """Those that are not over."""
         return list(self._open)
 
+    def flood(self, kind: str) -> None:
+        """A browser's connection was ended for a flood of that kind."""
+        self._log.flood(kind)
+
     # Services of an exchange.
 
     def interrupted(self, interruption: Interruption, head: RequestHead) -> Answer:

@@ -179,6 +179,10 @@ class Log:
         fields |= {name: value for name, value in known.items() if value is not None}
         (self.info if refused.reason.status < 500 else self.warn)("login refused", **fields)
 
+    def flood(self, kind: str) -> None:
+        """A browser's connection was ended for what it asked for too often: once, and nothing of its own."""
+        self.warn("flood", kind=kind)
+
     def fault(self, error: BaseException) -> None:
         """An exception nobody expected: its type and where it rose. Its message may hold anything."""
         self.error("internal error", error=type(error).__name__, at=_where(error.__traceback__))

@@ -51,6 +51,10 @@ class Server:
         exchange.start()
         return exchange
 
+    def flood(self, kind: str) -> None:
+        """Nobody but foyer connects here."""
+        log.warning("a flood: %s", kind)
+
     def tick(self) -> None:
         """Let time pass for every flowing answer."""
         now = self._clock()

@@ -142,6 +142,9 @@ class Application(Protocol):
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
         """Called once a request, in the order they came. May answer at once through `side`."""
 
+    def flood(self, kind: str) -> None:
+        """A connection was ended for what it asked for too often: the one word there is on it."""
+
 
 HIGH_WATER = 32 * 1024
 """Queued bytes above which a sender pauses its source.

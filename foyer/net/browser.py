@@ -17,6 +17,7 @@ from foyer.net.side import BrowserSide, Sending, Side
 from foyer.net.turn import Turn
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.floods import TURN_WORK, Flood, FloodFault
 from foyer.protocol.h1 import H1Server
 from foyer.protocol.h2 import H2Server
 
@@ -36,8 +37,12 @@ LINGER_TIME = 10.0
 """Seconds that the rest of an upload is read and dropped after its answer, so that the answer is not
 lost to a TCP reset (RFC 9112 section 9.6)."""
 
-DRAIN_LINGER_TIME = 1.0
-"""The same when foyer is stopping, which one client that goes on sending should not hold up."""
+SHORT_LINGER_TIME = 1.0
+"""The same when foyer is stopping, which one client that goes on sending should not hold up, and for one
+that floods it, whose rest costs us something to read."""
+
+UPLOAD_STEP = 1024
+"""Bytes from which an upload counts as moving (`UPLOAD_TIME`): one a minute would hold its place for ever."""
 
 PIPELINE_LIMIT = 64 * 1024
 """Bytes of pipelined requests held while a response is going on; beyond that the transport waits."""
@@ -60,10 +65,13 @@ class BrowserConnection(Connection):
 
     __slots__ = (
         "_application",
+        "_choked",
         "_left",
         "_life",
+        "_linger_time",
         "_since",
         "_sniffed",
+        "_waiting",
         "_wheel",
         "sides",
     )
@@ -80,6 +88,9 @@ class BrowserConnection(Connection):
         self._left = left
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
         self._life = Life.OPENING
+        self._linger_time = LINGER_TIME
+        self._waiting = False  # for a turn to go on with what was received
+        self._choked = False  # when it was last looked at
         self._since = turn.now()  # when what is waited for now began
         wheel.add(self, self._since + HEAD_TIME)
 
@@ -117,9 +128,11 @@ class BrowserConnection(Connection):
         assert codec is not None
         if codec.closing:
             return  # the rest of an upload whose answer was given
+        now = self.turn.now()
         if not codec.held and not self.sides:
-            self._since = self.turn.now()  # the first byte of a head
-        self._guarded(lambda: codec.receive(data))
+            self._since = now  # the first byte of a head
+        self._guarded(lambda: codec.receive(data, now, TURN_WORK))
+        self._go_on_later(codec)
         if codec.held > PIPELINE_LIMIT and not codec.multiplexed and self.sides:
             self.wire.pause()
         self.touch()
@@ -131,11 +144,36 @@ class BrowserConnection(Connection):
         try:
             step()
         except ProtocolFault as fault:
+            if isinstance(fault, FloodFault):
+                self._flooded(fault.flood)
             for side in list(self.sides.values()):
                 self._gone(side)
             codec.refuse(fault)
             codec.closing = True
             self.touch()
+
+    def _flooded(self, flood: Flood) -> None:
+        self._linger_time = SHORT_LINGER_TIME
+        self._application.flood(flood.word)
+
+    def _go_on_later(self, codec: H1Server | H2Server) -> None:
+        """What is left of a turn's work waits for another, and the browser with it; so do its answers."""
+        if codec.unfinished and not codec.closing and not self._waiting and not self.wire.choked:
+            self._waiting = True
+            self.wire.busy(True)
+            self.turn.later(self)
+
+    def go_on(self) -> None:
+        """Another turn's work."""
+        self._waiting = False
+        codec = self.codec
+        if codec is None or self.wire.closing or codec.closing:
+            return
+        now = self.turn.now()
+        self._guarded(lambda: codec.proceed(now, TURN_WORK))
+        if not codec.unfinished:
+            self.wire.busy(False)
+        self.touch()
 
     def ended(self, clean: bool) -> None:
         """The browser sends no more."""
@@ -191,7 +229,10 @@ class BrowserConnection(Connection):
             assert self.codec is not None
             self.codec.acknowledge(stream, flow)
             return
-        side.moved = self.turn.now()
+        side.arrived += len(data)
+        if side.arrived >= UPLOAD_STEP:
+            side.arrived = 0
+            side.moved = self.turn.now()
         if data:
             side.receiver.request_body(data)
         self.taken(side, flow)
@@ -280,14 +321,17 @@ class BrowserConnection(Connection):
             codec.closing = True
         if codec.closing:
             self._leave(codec)
+        elif codec.unfinished:
+            self._go_on_later(codec)
         elif codec.held and not self.sides:
             self._await_head(codec)
 
     def _await_head(self, codec: H1Server | H2Server) -> None:
         """Goes on with a pipelined request, or waits for a head's rest: no longer for being asked again."""
         held = codec.held
+        now = self.turn.now()
         self.wire.resume()
-        self._guarded(codec.proceed)
+        self._guarded(lambda: codec.proceed(now, TURN_WORK))
         if codec.held != held:
             self.touch()
         elif not codec.closing:
@@ -310,8 +354,9 @@ class BrowserConnection(Connection):
 
     def _linger(self) -> None:
         if self._life is not Life.LINGERING:
-            seconds = DRAIN_LINGER_TIME if self._life is Life.DRAINING else LINGER_TIME
+            seconds = SHORT_LINGER_TIME if self._life is Life.DRAINING else self._linger_time
             self._become(Life.LINGERING, seconds)
+            self.wire.busy(False)
             self.wire.resume()
             self.wire.finish()
 
@@ -360,7 +405,12 @@ class BrowserConnection(Connection):
         return now + CLOSING_TIME
 
     def _due_within(self, now: float) -> float:
-        """Exchanges are open: none may hold its upload still."""
+        """Exchanges are open: none may hold its upload still, nor its browser take nothing."""
+        if self.wire.choked and self._choked:
+            self._flooded(Flood.NEVER_READS)
+            self.wire.abort()
+            return now + CLOSING_TIME
+        self._choked = self.wire.choked
         for side in list(self.sides.values()):
             if not side.received and now - side.moved >= UPLOAD_TIME and self.codec is not None:
                 self.codec.reset(side.stream)

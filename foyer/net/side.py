@@ -91,13 +91,14 @@ class Side:
 class BrowserSide(Side):
     """An exchange's place on a browser's connection."""
 
-    __slots__ = ("connection", "moved", "received", "receiver")
+    __slots__ = ("arrived", "connection", "moved", "received", "receiver")
 
     def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
         super().__init__(stream)
         self.connection = connection
         self.receiver: BrowserReceiver | None = None
         self.received = received  # the request is whole
+        self.arrived = 0  # bytes of content since it last counted as moving
         self.moved = 0.0  # on the loop's clock: when content last came, or upstream asked for more
 
     @property

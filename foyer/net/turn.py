@@ -2,9 +2,13 @@
 
 Calls between rooms only queue bytes. However many events one turn brings, a connection is then
 written to once, in one TLS record where it fits; and nothing re-enters.
+
+What a peer sent beyond its work for one turn waits here for later ones, a connection a turn: however
+many peers flood us, together they take no more of a turn than one.
 """
 
 import asyncio
+from collections import deque
 from typing import Protocol
 
 
@@ -18,14 +22,25 @@ class Flushed(Protocol):
         """A fault of ours: the connection ends as it stands."""
 
 
-class Turn:
-    """The connections touched since the last flush."""
+class Unfinished(Protocol):
+    """Something that has more work than fits into one turn."""
 
-    __slots__ = ("_loop", "_touched")
+    def go_on(self) -> None:
+        """Does the work of one turn."""
+
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands."""
+
+
+class Turn:
+    """The connections touched since the last flush, and those that have not finished."""
+
+    __slots__ = ("_loop", "_touched", "_unfinished")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._touched: list[Flushed] = []
+        self._unfinished: deque[Unfinished] = deque()
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
@@ -41,6 +56,22 @@ class Turn:
             except Exception as error:  # the outermost: one connection's fault is not the others'
                 self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
                 connection.failed()
+
+    def later(self, connection: Unfinished) -> None:
+        """Has `connection` go on in a later turn, after those that wait already. Called once a turn."""
+        if not self._unfinished:
+            self._loop.call_soon(self._go_on)
+        self._unfinished.append(connection)
+
+    def _go_on(self) -> None:
+        connection = self._unfinished.popleft()
+        if self._unfinished:
+            self._loop.call_soon(self._go_on)
+        try:
+            connection.go_on()
+        except Exception as error:  # the outermost: one connection's fault is not the others'
+            self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
+            connection.failed()
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

@@ -54,13 +54,14 @@ class Owner(Protocol):
 class Wire(asyncio.BufferedProtocol):
     """A plain TCP connection."""
 
-    __slots__ = ("_choked", "_finished", "_owner", "_paused", "_transport", "closing", "congested")
+    __slots__ = ("_busy", "_finished", "_owner", "_paused", "_transport", "choked", "closing", "congested")
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._transport: asyncio.Transport | None = None
-        self._paused = False  # by the owner
-        self._choked = False  # by a peer that does not read
+        self._paused = False  # by the owner, who has no room
+        self._busy = False  # by the owner, who has not come to it
+        self.choked = False  # by a peer that does not read
         self._finished = False  # we write no more
         self.congested = False
         self.closing = False
@@ -103,7 +104,7 @@ class Wire(asyncio.BufferedProtocol):
         self.congested = True
 
     def resume_writing(self) -> None:
-        self.congested = self._choked = False
+        self.congested = self.choked = False
         if not self.closing:
             self._read_or_not()
             self._owner.writable()
@@ -120,8 +121,8 @@ class Wire(asyncio.BufferedProtocol):
         if self._transport is None:
             return
         self._transport.write(data)
-        if self.congested and not self._choked and self.unsent > CHOKED:
-            self._choked = True
+        if self.congested and not self.choked and self.unsent > CHOKED:
+            self.choked = True
             self._read_or_not()
 
     @property
@@ -139,10 +140,16 @@ class Wire(asyncio.BufferedProtocol):
         self._paused = False
         self._read_or_not()
 
+    def busy(self, busy: bool) -> None:
+        """Whether reading waits for what was read before."""
+        if busy is not self._busy:
+            self._busy = busy
+            self._read_or_not()
+
     def _read_or_not(self) -> None:
         if self._transport is None or self.closing:
             return
-        reading = not (self._paused or self._choked)
+        reading = not (self._paused or self._busy or self.choked)
         if reading is not self._transport.is_reading():
             self._transport.resume_reading() if reading else self._transport.pause_reading()
 

@@ -37,6 +37,9 @@ _LENGTH = re.compile(rb"[0-9]{1,15}")
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _CHUNK_LINE = 18  # sixteen digits and CRLF
 
+CHECKED_CHUNKS = 256
+"""Chunks that are looked at before their request is told: a millisecond's worth."""
+
 
 class Content(Enum):
     """How the end of a message's content is found (RFC 9112 section 6.3)."""
@@ -138,13 +141,14 @@ class _At(Enum):
 class ContentWalk:
     """Walks the content after one head and finds where the message ends."""
 
-    __slots__ = ("_at", "_fault", "_framing", "_line", "_remaining")
+    __slots__ = ("_at", "_fault", "_framing", "_line", "_remaining", "chunks")
 
     def __init__(self, framing: Content, length: int) -> None:
         self._framing = framing
         self._remaining = length
         self._line = b""  # an unfinished line or trailer section
         self._fault: ProtocolFault | None = None  # found behind bytes that were in order
+        self.chunks = 0  # of which the size has been read
         self._at = _At.SIZE if framing is Content.CHUNKED else _At.DATA
         if framing is Content.LENGTH and not length:
             self._at = _At.DONE
@@ -159,8 +163,8 @@ class ContentWalk:
         """Only the connection's end ends this content."""
         return self._framing is Content.UNTIL_CLOSE
 
-    def walk(self, data: bytes) -> int:
-        """Goes over `data` and returns how much of it belongs to this message.
+    def walk(self, data: bytes, chunks: int | None = None) -> int:
+        """Goes over `data`, or `chunks` of it, and returns how much of that belongs to this message.
 
         Raises `ProtocolFault` at the first byte that has more than one reading: when bytes before
         it are in order, only at the next call, so that they have their way first.
@@ -176,8 +180,9 @@ class ContentWalk:
                 self._at = _At.DONE
             return taken
         position = 0
+        limit = None if chunks is None else self.chunks + chunks
         try:
-            while position < len(data) and self._at is not _At.DONE:
+            while position < len(data) and self._at is not _At.DONE and self.chunks != limit:
                 position = self._step(data, position)
         except ProtocolFault as fault:
             if not position:
@@ -186,8 +191,8 @@ class ContentWalk:
         return position
 
     def check(self, data: bytes) -> None:
-        """Goes over `data` and raises `ProtocolFault` for any fault in it, also one behind bytes in order."""
-        self.walk(data)
+        """Goes over the first chunks of `data`. A `ProtocolFault` behind bytes in order is raised as well."""
+        self.walk(data, CHECKED_CHUNKS)
         if self._fault is not None:
             raise self._fault
 
@@ -222,6 +227,7 @@ class ContentWalk:
         self._line = b""
         if line[-2:] != b"\r\n" or not _CHUNK_SIZE.fullmatch(line[:-2]):
             raise ProtocolFault("a malformed chunk size")
+        self.chunks += 1
         self._remaining = int(line[:-2], 16)
         self._at = _At.DATA if self._remaining else _At.TRAILERS
         return end + 1

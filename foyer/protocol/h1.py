@@ -3,7 +3,8 @@
 The guard buffers a head to its blank line and walks the content, so h11 is handed exactly one
 message at a time, each byte of which has one reading. Pipelined requests wait in `_held` until
 the response before them has been sent, so they are answered in order. A codec is done with its
-connection when `closing`: whoever drives it then closes.
+connection when `closing`: whoever drives it then closes. A server's work can stop at any head or
+chunk, to go on in another turn.
 """
 
 from http import HTTPStatus
@@ -12,6 +13,7 @@ import h11
 
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.floods import ALL, HEAD_WORK, Flood, Floods
 from foyer.protocol.framing import MAX_HEAD, Content, ContentWalk, head_end, request_content, response_content
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
@@ -45,8 +47,8 @@ class _H1:
         head, self._held = self._held[:end], self._held[end:]
         return head
 
-    def _take_content(self) -> None:
-        taken = self._walk.walk(self._held)
+    def _take_content(self, chunks: int | None = None) -> None:
+        taken = self._walk.walk(self._held, chunks)
         piece, self._held = self._held[:taken], self._held[taken:]
         self._feed(piece)
 
@@ -111,7 +113,17 @@ class _H1:
 class H1Server(_H1):
     """A browser's connection. One exchange at a time, counted from 1 in `stream`."""
 
-    __slots__ = ("_answered", "_draining", "_head_only", "_refused", "cut", "until_close")
+    __slots__ = (
+        "_answered",
+        "_draining",
+        "_head_only",
+        "_now",
+        "_refused",
+        "cut",
+        "floods",
+        "unfinished",
+        "until_close",
+    )
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink, h11.SERVER)
@@ -119,6 +131,9 @@ class H1Server(_H1):
         self._draining = False  # say `Connection: close` with the next head
         self._head_only = False  # a HEAD, whose length is the GET's
         self._refused = False
+        self._now = 0.0
+        self.floods = Floods()
+        self.unfinished = False  # heads or content have come, and wait for `proceed`
         self.cut = False  # the response is to end short of its end
         self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
 
@@ -132,28 +147,57 @@ class H1Server(_H1):
         """Bytes of pipelined requests, or of an unfinished head, that wait."""
         return len(self._held)
 
-    def receive(self, data: bytes) -> None:
-        """Takes what the browser sent. Raises `ProtocolFault`."""
+    def receive(self, data: bytes, now: float = 0.0, work: int = ALL) -> None:
+        """Takes what the browser sent. Raises `ProtocolFault`.
+
+        `now` is in seconds, and the same clock's as ever. What is beyond `work` waits for `proceed`.
+        """
         if self.closing:
             return
-        self._held = self._held + data if self._held else data
-        self._advance()
+        before = self._held
+        self._held = before + data if before else data
+        if not self.unfinished:
+            self._advance(now, work, pipelined=bool(before))
 
-    def _advance(self) -> None:
+    def proceed(self, now: float = 0.0, work: int = ALL) -> None:
+        """Goes on with what waits: a pipelined request once the response before it is framed, or content.
+
+        Raises `ProtocolFault`.
+        """
+        if self._held and not self.closing:
+            self._advance(now, work, pipelined=True)
+
+    def _advance(self, now: float, work: int, *, pipelined: bool) -> None:
+        self._now = now
+        self.unfinished = False
         try:
             while self._held and not self.closing:
-                if not self._walk.done:
-                    self._take_content()
-                elif not self._answered or not self._begin():
+                if work <= 0:
+                    self.unfinished = not self._walk.done or self._answered
                     return
+                if not self._walk.done:
+                    work -= self._take_pieces(work)
+                elif not self._answered or not self._begin(pipelined):
+                    return
+                else:
+                    work -= HEAD_WORK
+                    pipelined = True
         except ProtocolFault:
             self.closing = True
             raise
 
-    def _begin(self) -> bool:
+    def _take_pieces(self, work: int) -> int:
+        """Content in so many pieces at most; how many it was."""
+        before = self._walk.chunks
+        self._take_content(work)
+        return 1 + self._walk.chunks - before
+
+    def _begin(self, pipelined: bool) -> bool:
         head = self._take_head()
         if not head:
             return False
+        if pipelined:
+            self.floods.count(Flood.PIPELINE, self._now)
         framing, length = request_content(head)
         if framing is Content.CHUNKED and self._held:
             # What came with the head is walked before anything goes up: a trick in it goes nowhere.
@@ -178,6 +222,11 @@ class H1Server(_H1):
             self._h11.next_event()  # EndOfMessage: h11 is through with the request when it is answered
         head = RequestHead(event.method, event.target, fields, authority=authority, ended=ended)
         self._sink.head(self.stream, head)
+
+    def _received(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> None:
+        if isinstance(event, h11.Data):
+            self.floods.content(len(event.data), self._now)
+        super()._received(event)
 
     def _ended(self) -> None:
         super()._ended()
@@ -228,11 +277,6 @@ class H1Server(_H1):
             self.closing = True
         elif self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
-
-    def proceed(self) -> None:
-        """Goes on with pipelined requests, once what was before them is framed. Raises `ProtocolFault`."""
-        if self._held:
-            self._advance()
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """Ends the response so that it cannot pass for whole: the connection closes as it stands."""

@@ -2,9 +2,9 @@
 
 h2 is given exactly one whole frame at a time, and what it makes of it is passed on before the
 next: so its state never runs ahead of the events, a fault loses nothing that came before it,
-and floods can be counted before h2 does any work. GOAWAY stays here in both directions, since
-h2 takes either for the end of the connection, while RFC 9113 section 6.8 lets the streams
-below the last one finish.
+floods are counted before h2 does any work, and the walk can stop at any frame to go on in another
+turn. GOAWAY stays here in both directions, since h2 takes either for the end of the connection,
+while RFC 9113 section 6.8 lets the streams below the last one finish.
 """
 
 from collections.abc import Iterable
@@ -20,6 +20,7 @@ from hpack import NeverIndexedHeaderTuple
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.fields import NO_CONTENT, are_trailers, request_head, response_head
+from foyer.protocol.floods import ALL, HEAD_WORK, USEFUL_PIECE, Flood, FloodFault, Floods
 from foyer.protocol.machine import Machine
 
 MAX_HEADER_LIST = 32 * 1024
@@ -35,19 +36,25 @@ UPSTREAM_WINDOW = 96 * 1024
 """A response stream's window. With `HIGH_WATER` queued behind it, and what a transport holds, a stalled
 browser keeps under 256 KiB (spec 03)."""
 
-MAX_BREACHES = 100
-"""Streams that may end by the peer's fault before its connection does: an ingress whose one client
-errs keeps the others', and whoever makes us send resets on purpose (CVE-2025-8671) does not."""
+AHEAD = 256
+"""Frames that are looked at ahead of the work for streams that are given up again in them."""
 
 _FRAME_HEADER = 9
 _MAX_FRAME = 16384
-_HEADERS, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 1, 5, 7, 9
+_DATA, _HEADERS, _RST_STREAM, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 0, 1, 3, 5, 7, 9
+_RESET_HEADER = b"\0\0\4\3"  # the length of a RST_STREAM and its type
 _END_HEADERS = 4
+_STREAM = 0x7FFFFFFF  # without the reserved bit
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 # Never indexed: secrets, and what differs with every message, which would only push the useful
 # entries out of the table.
 _UNINDEXED = frozenset((b"authorization", b"set-cookie", b"cookie", b"audit-id", b"content-length"))
+_NONE: frozenset[int] = frozenset()
 _SENDABLE = (StreamState.OPEN, StreamState.HALF_CLOSED_REMOTE)
+
+
+def _stream(frame: bytes) -> int:
+    return int.from_bytes(frame[5:9], "big") & _STREAM
 
 
 def _indexed(fields: Fields) -> Iterable[tuple[bytes, bytes]]:
@@ -61,14 +68,19 @@ class _H2:
 
     __slots__ = (
         "_block",
-        "_breaches",
+        "_continued",
+        "_given_up",
         "_goodbye",
         "_held",
+        "_now",
         "_preface",
         "_promised",
         "_sink",
+        "_untold",
         "closing",
+        "floods",
         "machine",
+        "unfinished",
         "unread",
     )
 
@@ -83,22 +95,48 @@ class _H2:
         self._sink = sink
         self._held = b""
         self._preface = b"" if client else _PREFACE
+        self.floods = Floods()
+        self._now = 0.0
         self._block = 0  # bytes so far of a header block that has not ended
-        self._breaches = 0
+        self._continued = 0  # CONTINUATION frames of it
+        self._given_up: frozenset[int] = _NONE  # streams whose reset has come, and waits to be read
+        self._untold: frozenset[int] = _NONE  # streams that were given up before they were told
         self._goodbye = b""
         self._promised: int | None = None  # the last stream that a GOAWAY of ours named
         self.closing = False
+        self.unfinished = False  # frames have come whole, and wait for `proceed`
         self.unread = False  # the peer broke the protocol: closing at once could lose it the GOAWAY
 
     # What came in.
 
-    def receive(self, data: bytes) -> None:
-        """Takes what the peer sent, a frame at a time. Raises `ProtocolFault`, with the GOAWAY queued."""
+    def receive(self, data: bytes, now: float = 0.0, work: int = ALL) -> None:
+        """Takes what the peer sent, a frame at a time. Raises `ProtocolFault`, with the GOAWAY queued.
+
+        `now` is in seconds, and the same clock's as ever. Frames beyond `work` wait for `proceed`.
+        """
         if self.closing:
             return
-        if self._held:
-            data = self._held + data
+        self._held = self._held + data if self._held else data
+        if not self.unfinished:
+            self.proceed(now, work)
+
+    def proceed(self, now: float = 0.0, work: int = ALL) -> None:
+        """Goes on with frames that wait. Raises `ProtocolFault`, with the GOAWAY queued."""
+        if self.closing or not self._held:
+            return
+        self._now = now
+        data = self._held
         position = self._take_preface(data)
+        self._given_up = self._resets_ahead(data, position)
+        try:
+            self._held = data[self._walk(data, position, work) :]
+        except FloodFault:
+            self._leave(ErrorCodes.ENHANCE_YOUR_CALM)
+            raise
+
+    def _walk(self, data: bytes, position: int, work: int) -> int:
+        """Reads frames as far as they are whole and `work` goes; where that is."""
+        self.unfinished = False
         end = len(data)
         while end - position >= _FRAME_HEADER and not self._preface and not self.closing:
             length = int.from_bytes(data[position : position + 3], "big")
@@ -108,9 +146,27 @@ class _H2:
             stop = position + _FRAME_HEADER + length
             if stop > end:
                 break
-            self._frame(data[position + 3], data[position:stop])
+            if work <= 0:
+                self.unfinished = True
+                break
+            kind = data[position + 3]
+            work -= HEAD_WORK if kind == _HEADERS else 1
+            self._frame(kind, data[position:stop])
             position = stop
-        self._held = data[position:]
+        return position
+
+    def _resets_ahead(self, data: bytes, position: int) -> frozenset[int]:
+        """Streams that are given up further on in what has come. Their requests need not even begin."""
+        if data.find(_RESET_HEADER, position) < 0:
+            return _NONE
+        found: list[int] = []
+        for _ in range(AHEAD):
+            if len(data) - position < _FRAME_HEADER + 4:
+                break
+            if data.startswith(_RESET_HEADER, position):
+                found.append(int.from_bytes(data[position + 5 : position + 9], "big") & _STREAM)
+            position += _FRAME_HEADER + int.from_bytes(data[position : position + 3], "big")
+        return frozenset(found)
 
     def _take_preface(self, data: bytes) -> int:
         if not self._preface or (len(data) < len(self._preface) and self._preface.startswith(data)):
@@ -122,6 +178,7 @@ class _H2:
         return taken
 
     def _frame(self, kind: int, frame: bytes) -> None:
+        self._count(kind, frame)
         if kind in (_HEADERS, _PUSH_PROMISE, _CONTINUATION):
             self._count_block(kind, frame)
         elif kind == _GOAWAY and not self._block:
@@ -130,18 +187,42 @@ class _H2:
         try:
             events = self.machine.receive_data(frame)
         except h2.exceptions.ProtocolError as error:
+            if error.error_code is ErrorCodes.ENHANCE_YOUR_CALM:
+                raise FloodFault(Flood.HEADERS) from None  # a list or a block beyond what the machine takes
             message = f"not HTTP/2 that can be read ({type(error).__name__})"
             raise self._fault(message, error.error_code) from None
         for event in events:
-            self._received(event)
+            if self._untold and getattr(event, "stream_id", None) in self._untold:
+                self._pass_over(event)
+            else:
+                self._received(event)
+
+    def _count(self, kind: int, frame: bytes) -> None:
+        """Counts a frame before any work is done for it. Raises `FloodFault`."""
+        if kind not in (_DATA, _HEADERS):
+            self.floods.frame(kind, frame, self._now)
 
     def _count_block(self, kind: int, frame: bytes) -> None:
         """A header block is no longer than the header list may be: h2 would gather 64 frames of it first."""
-        self._block = len(frame) + (self._block if kind == _CONTINUATION else 0)
+        if kind == _CONTINUATION:
+            self._block += len(frame)
+            self._continued += 1
+        else:
+            self._block, self._continued = len(frame), 0
         if self._block > self.machine.decoder.max_header_list_size:
-            raise self._fault("a header block larger than its list may be", ErrorCodes.ENHANCE_YOUR_CALM)
+            raise FloodFault(Flood.HEADERS)
+        if self._continued > Flood.CONTINUATION.burst:
+            raise FloodFault(Flood.CONTINUATION)
         if frame[4] & _END_HEADERS:
+            self.floods.block(self._block, self._now)
             self._block = 0
+
+    def _pass_over(self, event: h2.events.Event) -> None:
+        """What comes on a stream whose request nobody was told of."""
+        if isinstance(event, h2.events.DataReceived):
+            self.acknowledge(event.stream_id, event.flow_controlled_length)
+        elif isinstance(event, h2.events.StreamReset):
+            self._untold -= {event.stream_id}
 
     def _received(self, event: h2.events.Event) -> None:
         match event:
@@ -177,19 +258,14 @@ class _H2:
         """The peer's message on `stream` is malformed: the end of the stream (RFC 9113 section 8.1.1)."""
         self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
         self._sink.reset(stream, Failure.PROTOCOL)
-        self._count_breach()
-
-    def _count_breach(self) -> None:
-        self._breaches += 1
-        if self._breaches > MAX_BREACHES and not self.closing:
-            raise self._fault("too many malformed streams", ErrorCodes.ENHANCE_YOUR_CALM)
+        self.floods.count(Flood.BREACHES, self._now)
 
     def _going_away(self, frame: bytes) -> None:
         if len(frame) < _FRAME_HEADER + 8:
             raise self._fault("a malformed GOAWAY", ErrorCodes.FRAME_SIZE_ERROR)
-        if int.from_bytes(frame[5:9], "big") & 0x7FFFFFFF:
+        if int.from_bytes(frame[5:9], "big") & _STREAM:
             raise self._fault("a GOAWAY on a stream", ErrorCodes.PROTOCOL_ERROR)
-        last = int.from_bytes(frame[9:13], "big") & 0x7FFFFFFF
+        last = int.from_bytes(frame[9:13], "big") & _STREAM
         self._sink.going_away()
         self._give_up_after(last)
 
@@ -197,9 +273,16 @@ class _H2:
         """Streams of ours above `last` were never looked at by the peer."""
 
     def _fault(self, message: str, code: ErrorCodes) -> ProtocolFault:
-        self.closing = self.unread = True
-        self._goodbye += self._goaway(code)
+        self._leave(code)
         return ProtocolFault(message)
+
+    def _leave(self, code: ErrorCodes) -> None:
+        """The peer's fault: the connection is over, and what else it has sent is not looked at."""
+        if not self.closing:
+            self.closing = self.unread = True
+            self.unfinished = False
+            self._held = b""
+            self._goodbye += self._goaway(code)
 
     def _goaway(self, code: ErrorCodes) -> bytes:
         if self._promised is None:
@@ -230,10 +313,12 @@ class _H2:
         if not self._sendable(stream):
             return
         machine = self.machine
+        self.floods.pieces += len(data) >= USEFUL_PIECE
         size = min(machine.max_outbound_frame_size, _MAX_FRAME)
         if len(data) <= size:
             machine.send_data(stream, data, end_stream=end)
             return
+        self.floods.pieces += len(data) // size
         for at in range(0, len(data), size):
             machine.send_data(stream, data[at : at + size], end_stream=end and at + size >= len(data))
 
@@ -288,8 +373,30 @@ class H2Server(_H2):
 
     @property
     def held(self) -> int:
-        """Bytes of an unfinished frame."""
+        """Bytes of an unfinished frame, and of frames that wait."""
         return len(self._held)
+
+    def _count(self, kind: int, frame: bytes) -> None:
+        if kind == _DATA:
+            self.floods.data(frame, self._now)
+            self._count_late(frame)
+        elif kind == _HEADERS:
+            if _stream(frame) <= self.machine.highest_inbound_stream_id:
+                self._count_late(frame)
+        elif kind == _RST_STREAM:
+            self._count_reset(_stream(frame))
+        else:
+            super()._count(kind, frame)
+
+    def _count_late(self, frame: bytes) -> None:
+        if not self.is_open(_stream(frame)):
+            self.floods.count(Flood.LATE, self._now)
+
+    def _count_reset(self, stream: int) -> None:
+        """Whoever has had a head gave it the time that it took: with that in hand nobody resets rapidly."""
+        found = self.machine.streams.get(stream)
+        if found is None or found.closed or not found.state_machine.headers_sent:
+            self.floods.count(Flood.RESETS, self._now)
 
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
         stream = event.stream_id
@@ -299,12 +406,15 @@ class H2Server(_H2):
             return
         if len(self.machine.streams) > MAX_STREAMS:  # h2 has just dropped the closed ones
             self._reset(stream, ErrorCodes.REFUSED_STREAM)
-            self._count_breach()
+            self.floods.count(Flood.BREACHES, self._now)
             return
         head = request_head(event.headers, event.stream_ended is not None)
         if head is None:
             self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
-            self._count_breach()
+            self.floods.count(Flood.BREACHES, self._now)
+            return
+        if stream in self._given_up:
+            self._untold |= {stream}
             return
         self._sink.head(stream, head)
 
@@ -316,15 +426,13 @@ class H2Server(_H2):
     def send_head(self, stream: int, head: ResponseHead) -> None:
         """The final head. With `ended`, the whole response."""
         if self._sendable(stream):
+            self.floods.answers += 1
             fields = [(b":status", b"%d" % head.status), *_indexed(head.fields)]
             self.machine.send_headers(stream, fields, end_stream=head.ended)
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """RST_STREAM: INTERNAL_ERROR for a response cut short, NO_ERROR after one before its upload's end."""
         self._reset(stream, ErrorCodes.NO_ERROR if no_error else ErrorCodes.INTERNAL_ERROR)
-
-    def proceed(self) -> None:
-        """HTTP/2 has nothing that waits for a response's end."""
 
     def refuse(self, fault: ProtocolFault) -> None:
         """The GOAWAY is queued already."""

@@ -174,6 +174,9 @@ class Named:
     def begin(self, side: object, head: RequestHead) -> Any:
         self.targets.append(head.target)
 
+    def flood(self, kind: str) -> None:
+        raise AssertionError(kind)
+
 
 def test_whole_segments_are_routed() -> None:
     foyer, issuer, page = Named(), Named(), Named()

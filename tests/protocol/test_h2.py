@@ -6,9 +6,9 @@ from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
+from foyer.protocol.floods import Flood
 from foyer.protocol.h2 import (
     BROWSER_WINDOW,
-    MAX_BREACHES,
     MAX_HEADER_LIST,
     MAX_STREAMS,
     UPSTREAM_WINDOW,
@@ -223,11 +223,11 @@ def test_content_beyond_its_length_is_the_end_of_its_stream_alone() -> None:
 def test_a_connection_ends_when_too_many_of_its_streams_are_malformed() -> None:
     """MadeYouReset (CVE-2025-8671): resets that the peer makes us send cost it the connection."""
     talk = server()
-    for number in range(MAX_BREACHES):
+    for number in range(int(Flood.BREACHES.burst)):
         stream = 2 * number + 1
         talk.hears(headers(stream, POST, end=False))
         assert talk.hears(window_update(stream, 2**31 - 1)) == [f"{stream} reset protocol"]
-    stream = 2 * MAX_BREACHES + 1
+    stream = 2 * int(Flood.BREACHES.burst) + 1
     talk.hears(headers(stream, POST, end=False))
     assert talk.refuses(window_update(stream, 2**31 - 1)) == [f"{stream} reset protocol"]
     assert said(talk)[-1] == f"GOAWAY 0 {stream} ENHANCE_YOUR_CALM"
