@@ -85,7 +85,7 @@ class _Refused(Exception):
 
     def __init__(self, event: yaml.Event, problem: str) -> None:
         mark = event.start_mark
-        super().__init__(problem if mark is None else f"line {mark.line + 1}: {problem}")
+        super().__init__(problem if mark is None else f"is wrong at line {mark.line + 1}: {problem}")
 
 
 class _Reader:

@@ -119,4 +119,4 @@ def _text(key: str, node: Node) -> str:
 
 
 def _refused(key: str, problem: str) -> ValueError:
-    return ValueError(f"{key}: {problem}")
+    return ValueError(f"is wrong at {key}: {problem}")

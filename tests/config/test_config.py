@@ -280,7 +280,7 @@ def test_a_login_configuration_is_refused_by_its_key(place: Place) -> None:
     path = place.write("login", b"authorizationParameters: {state: {default: s3cret}}\n")
     error = place.refusal(login_config_file=path)
     assert error.flag == "-login-config-file"
-    assert error.message.startswith("the file authorizationParameters.state: ")
+    assert error.message.startswith("the file is wrong at authorizationParameters.state: ")
 
 
 def test_a_refused_file_says_where_its_path_came_from(place: Place) -> None:

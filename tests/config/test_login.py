@@ -11,10 +11,11 @@ from foyer.login.parameters import OWN, Parameter
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(ValueError, match=r"^[a-zA-Z]") as refused:
+    """What is refused, and why: `key: problem`."""
+    with pytest.raises(ValueError, match=r"^is wrong at ") as refused:
         parse(text.encode())
     assert "s3cret" not in str(refused.value)
-    return str(refused.value)
+    return str(refused.value).removeprefix("is wrong at ")
 
 
 def parameter(members: str, name: str = "prompt") -> str:
