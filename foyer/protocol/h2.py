@@ -21,10 +21,15 @@ from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Si
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.fields import NO_CONTENT, are_trailers, request_head, response_head
 from foyer.protocol.floods import ALL, HEAD_WORK, USEFUL_PIECE, Flood, FloodFault, Floods
+from foyer.protocol.framing import MAX_RESPONSE_FIELDS
 from foyer.protocol.machine import Machine
 
 MAX_HEADER_LIST = 32 * 1024
 """Bytes of a request's header list (advertised, spec 03). Decoding 60 KB of legal Huffman costs 15 ms."""
+
+MAX_REQUEST_FIELDS = 256
+"""Field lines of a request's head: 100 as on HTTP/1.1 (spec 03), and each cookie that browsers send apart.
+A list of 32 KiB has room for 1,000, each a byte on the wire and 4 us to read."""
 
 MAX_STREAMS = 128
 """Streams a browser may have open: one session's 64 requests and 32 streams, and room for a second tab."""
@@ -85,9 +90,15 @@ class _H2:
     )
 
     def __init__(
-        self, sink: Sink, settings: dict[SettingCodes, int], *, client: bool, stream_window: int
+        self,
+        sink: Sink,
+        settings: dict[SettingCodes, int],
+        *,
+        client: bool,
+        stream_window: int,
+        max_fields: int,
     ) -> None:
-        self.machine = Machine(settings, client=client)
+        self.machine = Machine(settings, client=client, max_fields=max_fields)
         self.machine.initiate_connection()
         # Wide enough for every stream to be paused at once: a stalled one never holds up its siblings,
         # and what is buffered is bounded by the streams' own windows.
@@ -369,6 +380,7 @@ class H2Server(_H2):
             },
             client=False,
             stream_window=BROWSER_WINDOW,
+            max_fields=MAX_REQUEST_FIELDS,
         )
 
     @property
@@ -453,6 +465,7 @@ class H2Client(_H2):
             },
             client=True,
             stream_window=UPSTREAM_WINDOW,
+            max_fields=MAX_RESPONSE_FIELDS,
         )
         self._refusing = False  # a GOAWAY came: the API server takes no more streams
 

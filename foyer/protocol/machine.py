@@ -1,7 +1,8 @@
 """h2's connection, with what foyer needs of it to be otherwise.
 
 h2 keeps the state of streams, windows, settings and HPACK. What is changed here: what it costs
-(`repr`, Huffman, remembered streams, the encoder's table), who says GOAWAY (the codec alone), and
+(`repr`, Huffman both ways, what one header block can ask for, remembered streams, the encoder's
+table), who says GOAWAY (the codec alone), and
 that a message whose content does not fit its Content-Length, or a stream too many, is the end of
 that stream and not of the connection (RFC 9113 sections 8.1.1 and 5.1.2). These are overrides of a
 library's inner methods: `pyproject.toml` bounds its version, and each has a test that fails when h2
@@ -15,10 +16,15 @@ import h2.connection
 import h2.events
 import h2.exceptions
 import hpack
+import hpack.hpack
 import hyperframe.frame
 from h2.connection import ConnectionInputs
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
+
+from foyer_native import huffman
+
+_ENTRY = 32  # what a field counts for besides its octets (RFC 7541 section 4.1)
 
 MAX_ENCODER_TABLE = 4096
 """Bytes of HPACK's table for what we send (RFC 7541 section 4.2 lets us take less than the peer offers,
@@ -28,6 +34,54 @@ which may be 4 GiB): h2 searches it from end to end for each field."""
 # log off: 18 of the 29 us that 16 KiB of DATA cost. A patch of a library class; a test fails when
 # h2 stops doing it.
 hyperframe.frame.Frame.__repr__ = lambda self: type(self).__name__  # type: ignore[method-assign]
+
+
+def _decode_huffman(coded: bytes) -> bytes:
+    text = huffman.decode(coded)
+    if text is None:
+        raise hpack.HPACKDecodingError("not a Huffman coding")
+    return text
+
+
+# The other patch: in Python it is 170 ns an octet, and 4 ms for the longest list a browser may send.
+hpack.hpack.decode_huffman = _decode_huffman  # type: ignore[assignment,attr-defined]
+
+MAX_SIZE_UPDATES = 2
+"""Changes of the table's size that a header block may begin with: the smallest since the last block, and the
+present one (RFC 7541 section 4.2). A block of nothing else would hold the loop for 24 ms."""
+
+
+class _Decoder(hpack.Decoder):
+    """HPACK with a bound on what one block can ask for. hpack bounds how large its list is, and no more."""
+
+    def __init__(self, *, max_list: int, max_fields: int) -> None:
+        super().__init__(max_list)
+        self._max_fields = max_fields
+
+    def decode(self, data: bytes, raw: bool = False) -> list[hpack.HeaderTuple]:
+        """The fields of a whole block, as octets whatever `raw` says. Raises `hpack.HPACKError`."""
+        block = memoryview(data)
+        fields: list[hpack.HeaderTuple] = []
+        updates = size = at = 0
+        while at < len(data):
+            first = data[at]
+            if first & 0xE0 == 0x20:
+                updates += 1
+                if fields or updates > MAX_SIZE_UPDATES:
+                    raise hpack.HPACKDecodingError("a change of the table's size out of place")
+                at += self._update_encoding_context(block[at:])
+                continue
+            if first & 0x80:
+                field, taken = self._decode_indexed(block[at:])
+            else:
+                field, taken = self._decode_literal(block[at:], bool(first & 0x40))
+            at += taken
+            fields.append(field)
+            size += len(field[0]) + len(field[1]) + _ENTRY
+            if size > self.max_header_list_size or len(fields) > self._max_fields:
+                raise hpack.OversizedHeaderListError("a header list larger than it may be")
+        self._assert_valid_table_size()
+        return fields
 
 
 class _PlainEncoder(hpack.Encoder):
@@ -58,7 +112,7 @@ class Machine(h2.connection.H2Connection):
     # stream that we reset become a connection error (seen with 4).
     MAX_CLOSED_STREAMS = 1024
 
-    def __init__(self, settings: dict[SettingCodes, int], *, client: bool) -> None:
+    def __init__(self, settings: dict[SettingCodes, int], *, client: bool, max_fields: int) -> None:
         super().__init__(
             h2.config.H2Configuration(
                 client_side=client,
@@ -71,7 +125,7 @@ class Machine(h2.connection.H2Connection):
         )
         self.encoder = _PlainEncoder()
         self.local_settings = Settings(client=client, initial_values=settings)
-        self.decoder.max_header_list_size = settings[SettingCodes.MAX_HEADER_LIST_SIZE]
+        self.decoder = _Decoder(max_list=settings[SettingCodes.MAX_HEADER_LIST_SIZE], max_fields=max_fields)
 
     @property
     def open_inbound_streams(self) -> int:

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 import h2.exceptions
 import hpack
+import hpack.hpack
 import hyperframe.frame
 import pytest
 from h2.connection import H2Connection
 from h2.events import DataReceived, RequestReceived, StreamReset, TrailersReceived
 from h2.settings import SettingCodes
+from hypothesis import given
+from hypothesis import strategies as st
 
-from foyer.protocol.machine import MAX_ENCODER_TABLE, Machine
+from foyer.protocol.machine import MAX_ENCODER_TABLE, MAX_SIZE_UPDATES, Machine, _Decoder
 from tests.support.raw_frames import (
     GET,
     OK,
@@ -32,9 +35,8 @@ LENGTH_5 = (b"content-length", b"5")
 
 def machine(*, client: bool = False) -> Machine:
     """One with both SETTINGS exchanged, and nothing to say."""
-    made = Machine(
-        {SettingCodes.MAX_CONCURRENT_STREAMS: 8, SettingCodes.MAX_HEADER_LIST_SIZE: 32 * 1024}, client=client
-    )
+    limits = {SettingCodes.MAX_CONCURRENT_STREAMS: 8, SettingCodes.MAX_HEADER_LIST_SIZE: 32 * 1024}
+    made = Machine(limits, client=client, max_fields=100)
     made.initiate_connection()
     made.receive_data((b"" if client else PREFACE) + settings())
     made.data_to_send()
@@ -197,3 +199,76 @@ def test_a_reset_that_crosses_ours_is_nothing() -> None:
     made.receive_data(headers(1, GET, end=False))
     made.reset_stream(1, 8)
     assert made.receive_data(reset(1)) == []
+
+
+# What one header block can ask for.
+
+
+def decoded(decoder: hpack.Decoder, block: bytes) -> list[hpack.HeaderTuple] | str:
+    """The fields, or that there are none: which of its errors it is makes no difference."""
+    try:
+        return list(decoder.decode(block, raw=True))
+    except (hpack.HPACKError, IndexError):
+        return "refused"
+
+
+octets = st.binary(max_size=30)
+lists = st.lists(st.tuples(octets, octets, st.booleans()), max_size=8)
+changes = st.lists(st.integers(0, 4096), max_size=2)
+
+
+@given(st.lists(st.tuples(changes, lists, st.booleans()), max_size=6), st.binary(max_size=40))
+def test_the_decoder_reads_what_hpacks_own_reads(
+    blocks: list[tuple[list[int], list[tuple[bytes, bytes, bool]], bool]], last: bytes
+) -> None:
+    ours, theirs, encoder = _Decoder(max_list=65_536, max_fields=100), hpack.Decoder(65_536), hpack.Encoder()
+    for sizes, fields, huffman in blocks:
+        for size in sizes:
+            encoder.header_table_size = size
+        encoder.table_size_changes = encoder.table_size_changes[-MAX_SIZE_UPDATES:]
+        block = encoder.encode(fields, huffman=huffman)
+        assert decoded(ours, block) == decoded(theirs, block)
+        assert ours.header_table.dynamic_entries == theirs.header_table.dynamic_entries
+    assert decoded(ours, last) == decoded(theirs, last) or last.count(b" ") > MAX_SIZE_UPDATES
+
+
+def test_a_secret_that_must_not_be_indexed_stays_one() -> None:
+    block = hpack.Encoder().encode([hpack.NeverIndexedHeaderTuple(b"cookie", b"a=1")])
+    (field,) = _Decoder(max_list=100, max_fields=1).decode(block)
+    assert isinstance(field, hpack.NeverIndexedHeaderTuple)
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_list_has_so_many_octets_and_so_many_fields(within: bool) -> None:
+    for fields, most in ((3, 3), (2, 2)):
+        block = b"\x00\x01a\x00" * (fields if within else fields + 1)
+        assert (decoded(_Decoder(max_list=65_536, max_fields=most), block) != "refused") is within
+    block = hpack.Encoder().encode([(b"a", b"b" * (67 if within else 68))])
+    assert (decoded(_Decoder(max_list=100, max_fields=9), block) != "refused") is within
+
+
+def test_a_block_changes_the_tables_size_twice_at_most() -> None:
+    assert decoded(_Decoder(max_list=100, max_fields=9), b"\x20\x3f\xe1\x1f\x82") == [(b":method", b"GET")]
+    assert decoded(_Decoder(max_list=100, max_fields=9), b"\x20\x20\x3f\xe1\x1f\x82") == "refused"
+    assert decoded(_Decoder(max_list=100, max_fields=9), b"\x82\x20") == "refused"
+
+
+def test_hpack_still_decodes_huffman_by_the_name_that_was_given_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """When this fails, the patch of `hpack.hpack.decode_huffman` does nothing any more."""
+    asked: list[bytes] = []
+
+    def note(coded: bytes) -> bytes:
+        asked.append(coded)
+        return b"x"
+
+    monkeypatch.setattr(hpack.hpack, "decode_huffman", note)
+    coded = hpack.Encoder().encode([*GET, (b"x-a", b"bbbb")])
+    machine().receive_data(frame(Kind.HEADERS, 1, coded, flags=5))
+    assert asked
+
+
+def test_what_is_no_huffman_coding_is_the_end_of_the_connection() -> None:
+    with pytest.raises(h2.exceptions.ProtocolError):
+        machine().receive_data(frame(Kind.HEADERS, 1, b"\x00\x81\xff\x00", flags=5))
