@@ -57,6 +57,5 @@ def expires_at(session: Session, absolute_timeout: float) -> str:
 
 
 def _json(status: int, content: dict[str, object]) -> Answer:
-    return Answer(
-        status, [(b"content-type", b"application/json"), *_AUTH_FIELDS], json.dumps(content, separators=(",", ":")).encode("ascii")
-    )
+    text = json.dumps(content, separators=(",", ":"))
+    return Answer(status, [(b"content-type", b"application/json"), *_AUTH_FIELDS], text.encode("ascii"))

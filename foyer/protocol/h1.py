@@ -10,6 +10,7 @@ chunk, to go on in another turn.
 from http import HTTPStatus
 
 import h11
+from h11._headers import Headers
 
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
@@ -18,6 +19,7 @@ from foyer.protocol.framing import MAX_HEAD, Content, ContentWalk, head_end, req
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 _NO_CONTENT = (204, 304)
+_VALUE_OCTETS = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _WHOLE = ContentWalk(Content.LENGTH, 0)
 
 
@@ -26,7 +28,7 @@ class _H1:
 
     multiplexed = False
 
-    __slots__ = ("_h11", "_held", "_out", "_searched", "_sink", "_walk", "closing", "stream")
+    __slots__ = ("_chunked", "_h11", "_held", "_out", "_searched", "_sink", "_walk", "closing", "stream")
 
     def __init__(self, sink: Sink, role: type[h11.CLIENT] | type[h11.SERVER]) -> None:
         self._sink = sink
@@ -35,6 +37,7 @@ class _H1:
         self._searched = 0
         self._walk = _WHOLE
         self._out: list[bytes] = []
+        self._chunked = False  # what is being sent is in chunks
         self.stream = 0
         self.closing = False
 
@@ -84,6 +87,12 @@ class _H1:
 
     # What goes out.
 
+    def _headers(self, fields: Fields) -> Headers:
+        """Fields to send, in one look: h11 would take two regular expressions for each, 23 µs a request."""
+        if b"".join([value for _, value in fields]).translate(None, _VALUE_OCTETS):
+            raise AssertionError("a field that would end a line")
+        return Headers([(name, name, value) for name, value in fields])
+
     def _send(self, event: h11.Event) -> None:
         data = self._h11.send(event)
         if data:
@@ -91,7 +100,10 @@ class _H1:
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content, and the message's end with it."""
-        if data:
+        if self._chunked and data:
+            # As h11's writer would, which keeps no state between chunks.
+            self._out.append(b"%x\r\n%b\r\n" % (len(data), data))
+        elif data:
             self._send(h11.Data(data=data))
         if end:
             self._send(h11.EndOfMessage())
@@ -253,10 +265,19 @@ class H1Server(_H1):
         if self._draining or not self._walk.done:
             # An answer before the upload's end: what follows on this connection is not a request.
             fields = [*fields, (b"connection", b"close")]
+        self._chunked = not (
+            head.ended
+            or self._head_only
+            or head.status in _NO_CONTENT
+            or self._h11.their_http_version == b"1.0"
+            or head.all(b"content-length")
+        )
         self.until_close = self._h11.their_http_version == b"1.0" and not head.all(b"content-length")
         self._send(
             h11.Response(
-                status_code=head.status, headers=fields, reason=_REASONS.get(head.status, b"Unknown")
+                status_code=head.status,
+                headers=self._headers(fields),
+                reason=_REASONS.get(head.status, b"Unknown"),
             )
         )
         if head.ended:
@@ -401,7 +422,7 @@ class H1Client(_H1):
         fields = [(b"host", head.authority), *head.fields]
         if not head.ended and not head.all(b"content-length"):
             fields.append((b"transfer-encoding", b"chunked"))
-        self._send(h11.Request(method=head.method, target=head.target, headers=fields))
+        self._send(h11.Request(method=head.method, target=head.target, headers=self._headers(fields)))
         self._requested = head.ended
         if head.ended:
             self._send(h11.EndOfMessage())

@@ -162,7 +162,10 @@ class _H2:
                 break
             kind = data[position + 3]
             work -= HEAD_WORK if kind == _HEADERS else 1
-            self._frame(kind, data[position:stop])
+            frame = data[position:stop]
+            self._count(kind, frame)
+            if kind or frame[4] or not self._plain_data(frame):
+                self._frame(kind, frame)
             position = stop
         return position
 
@@ -188,8 +191,16 @@ class _H2:
         taken, self._preface = len(self._preface), b""
         return taken
 
+    def _plain_data(self, frame: bytes) -> bool:
+        """Passes on a DATA frame without flags, if there is nothing about it for h2 to judge."""
+        stream = int.from_bytes(frame[5:9], "big") & _STREAM
+        size = len(frame) - _FRAME_HEADER
+        if self._block or stream in self._untold or not self.machine.take_plain_data(stream, size):
+            return False
+        self._sink.content(stream, frame[_FRAME_HEADER:], size)
+        return True
+
     def _frame(self, kind: int, frame: bytes) -> None:
-        self._count(kind, frame)
         if kind in (_HEADERS, _PUSH_PROMISE, _CONTINUATION):
             self._count_block(kind, frame)
         elif kind == _GOAWAY and not self._block:
@@ -323,15 +334,13 @@ class _H2:
         """Frames content that the window lets through."""
         if not self._sendable(stream):
             return
-        machine = self.machine
-        self.floods.pieces += len(data) >= USEFUL_PIECE
-        size = min(machine.max_outbound_frame_size, _MAX_FRAME)
-        if len(data) <= size:
-            machine.send_data(stream, data, end_stream=end)
-            return
-        self.floods.pieces += len(data) // size
-        for at in range(0, len(data), size):
-            machine.send_data(stream, data[at : at + size], end_stream=end and at + size >= len(data))
+        size = min(self.machine.max_outbound_frame_size, _MAX_FRAME)
+        self.floods.pieces += (len(data) >= USEFUL_PIECE) + max(0, len(data) - 1) // size
+        last = max(0, len(data) - 1) // size * size if end else len(data)
+        for at in range(0, last, size):
+            self.machine.send_plain_data(stream, data[at : at + size])
+        if end:
+            self.machine.send_data(stream, data[last:], end_stream=True)
 
     def acknowledge(self, stream: int, flow: int) -> None:
         """Opens the peer's windows by `flow` bytes, the connection's alone where the stream has gone."""

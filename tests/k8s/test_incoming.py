@@ -114,7 +114,9 @@ def test_content_without_a_type_is_held_back() -> None:
 
 def test_an_answer_without_content_needs_no_type() -> None:
     assert own_fields(passed((b"content-length", b"0"))) == [(b"content-length", b"0")]
-    assert own_fields(passed((b"content-type", b""), (b"content-length", b"0"))) == [(b"content-length", b"0")]
+    assert own_fields(passed((b"content-type", b""), (b"content-length", b"0"))) == [
+        (b"content-length", b"0")
+    ]
     assert own_fields(passed((b"content-length", b"7"), method=b"HEAD")) == [(b"content-length", b"7")]
     assert own_fields(passed(method=b"HEAD")) == []
     assert own_fields(passed(ended=True)) == []

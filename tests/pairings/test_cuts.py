@@ -144,7 +144,7 @@ def test_a_fault_with_a_response_ends_it_and_none_of_its_neighbours(
     exchange = pairing.connect().request("GET", WATCH, pairing.me.fields)
     request = pairing.upstream.expect()
     with monkeypatch.context() as broken:
-        broken.setattr("foyer.front.incoming", _fault)
+        broken.setattr("foyer.door.incoming", _fault)
         request.respond(200, JSON)
         assert isinstance(exchange.read_until_end(), Aborted)
     request.expect_cancelled()
