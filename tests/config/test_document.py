@@ -1,7 +1,5 @@
 """YAML, read strictly."""
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -173,10 +171,10 @@ def test_any_bytes_are_a_mapping_or_a_refusal(content: bytes) -> None:
         b"- " * 32768,
     ],
 )
-def test_the_largest_file_costs_no_more_than_its_size(content: bytes) -> None:
-    began = time.process_time()
+def test_the_largest_file_is_read_or_refused_in_words(content: bytes) -> None:
+    """Whatever shape it has: no recursion that ends the process, and nothing of the file in the words."""
     try:
         read(content)
-    except ValueError:
-        pass
-    assert time.process_time() - began < 5  # a bound on the kind of growth, not on the machine
+    except ValueError as refusal:
+        assert str(refusal).isprintable()
+        assert len(str(refusal)) < 500
