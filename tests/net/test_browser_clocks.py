@@ -15,7 +15,7 @@ import pytest
 from foyer.exchange.endings import BrowserGone
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import BrowserReceiver, BrowserSide, UpstreamSide
-from foyer.net.browser import PIPELINE_LIMIT, BrowserConnection
+from foyer.net.browser import BrowserConnection
 from foyer.net.connection import CLOSING_TIME
 from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, Upstream
 from foyer.net.wire import TLSWire, Wire
@@ -23,10 +23,12 @@ from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from tests.exchange.sides import Pool, Services
 from tests.net.offline import Loop, Offline, Transport
 from tests.support.certs import ORIGIN_HOST, UPSTREAM_HOST, authority, browser_context, server_context
-from tests.support.raw_frames import GET, POST, PREFACE, Frame, Kind, data, frames, headers, settings
+from tests.support.raw_frames import GET, POST, PREFACE, Frame, Kind, data, frames, goaway, headers, settings
 
 HEAD_TIME, UPLOAD_TIME, IDLE_TIME = 10, 60, 75
 """Seconds, as spec 03 has them: not as foyer does."""
+
+PIPELINE_LIMIT = 64 * 1024
 
 LINGER_TIME = 10
 """Seconds that foyer reads on after an early answer, which the spec leaves to it."""
@@ -451,6 +453,7 @@ def test_an_upload_that_upstream_takes_now_and_then_is_not_ended(tls: str | None
         upload.upstream.take(1 << 20)
         browser.turn()
         browser.take()
+        browser.wait(UPLOAD_TIME - 5)  # the browser's own time, from when it was let go on
     assert not upload.upstream.cancelled and not browser.is_ended()
 
 
@@ -737,6 +740,19 @@ def test_a_server_that_does_not_take_the_close_is_aborted(server: Server) -> Non
     assert len(server.offline.wheel) == 1
     server.wait(5)
     assert server.transport.lost and server.transport.aborted and len(server.offline.wheel) == 0
+
+
+def test_a_server_that_went_away_and_does_not_take_the_close_is_aborted(server: Server) -> None:
+    asking = server.connected()
+    server.answer()
+    assert asking.whole
+    server.take()
+    server.bring(goaway(1))
+    assert server.transport.closing and server.transport.sent
+    server.wait(CLOSING_TIME - 1)
+    assert len(server.offline.wheel) == 1
+    server.wait(3)
+    assert server.transport.lost and len(server.offline.wheel) == 0
 
 
 def test_a_quiet_server_is_asked_after_15_seconds_and_goes_on_when_it_answers(server: Server) -> None:
