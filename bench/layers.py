@@ -34,15 +34,15 @@ from bench.rounds import Work
 from bench.sessions import ISSUED_AT, session
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, UpstreamSide
-from foyer.front import Front, Kubernetes
+from foyer.front.front import Front, Kubernetes
+from foyer.front.identified import Identified
+from foyer.front.local import Local
 from foyer.gate.admission import Gate
 from foyer.gate.wheel import Wheel
-from foyer.identified import Identified
 from foyer.interruption import Interruption
 from foyer.k8s.call import ApiServer
 from foyer.k8s.incoming import Passed, incoming
 from foyer.k8s.outgoing import request_head
-from foyer.local import Local
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
 from foyer.net.browser import BrowserConnection

@@ -16,10 +16,10 @@ from collections.abc import Callable, Coroutine
 
 import uvloop
 
-from foyer.bare import Bare
 from foyer.config import Address, Config, ConfigError, reloaded
-from foyer.door import Door
 from foyer.exchange.endings import Cause
+from foyer.front.bare import Bare
+from foyer.front.door import Door
 from foyer.gate.wheel import TICK, Wheel
 from foyer.net.files import FileError, WatchedPair
 from foyer.net.listener import Listener, server_context

@@ -13,12 +13,12 @@ from functools import partial
 from typing import TypeVar
 
 from foyer.config import ConfigError, SignInConfig, contents
-from foyer.front import Front, Kubernetes
+from foyer.front.front import Front, Kubernetes
+from foyer.front.identified import Identified
+from foyer.front.local import Local
 from foyer.gate.admission import Gate
 from foyer.gate.wheel import Wheel
-from foyer.identified import Identified
 from foyer.k8s.call import ApiServer
-from foyer.local import Local
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
 from foyer.net.fetch import Fetcher

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foyer.front.routes import Matched, Route, find, named
 from foyer.interruption import Interruption, Reason
 from foyer.protocol.events import Field, RequestHead
-from foyer.routes import Matched, Route, find, named
 
 
 def decided(

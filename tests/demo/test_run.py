@@ -22,9 +22,9 @@ from foyer.demo.people import ADA, BOB, Person
 from foyer.demo.run import FOYERS, Demo, Ingress, Started, welcome
 from foyer.demo.serving import Files, reachable
 from foyer.exchange.ports import Application
+from foyer.front.routes import Route
 from foyer.observe import Log
 from foyer.protocol.events import RequestHead
-from foyer.routes import Route
 from tests.demo.fakes import FakeSide
 
 NOTES = "/k8s/apis/example.com/v1/namespaces/demo/notes"

@@ -128,7 +128,7 @@ def test_a_fault_while_a_request_is_judged_is_an_abort_and_leaves_nothing_open(
 ) -> None:
     pairing.fault_expected = True
     with monkeypatch.context() as broken:
-        broken.setattr("foyer.front.request_head", _fault)
+        broken.setattr("foyer.front.front.request_head", _fault)
         exchange = pairing.connect().request(method, WATCH, pairing.me.change, b"{}")
         assert isinstance(exchange.read_until_end(), Aborted)
     assert pairing.logged("internal error")[0]["error"] == "ZeroDivisionError"
@@ -144,7 +144,7 @@ def test_a_fault_with_a_response_ends_it_and_none_of_its_neighbours(
     exchange = pairing.connect().request("GET", WATCH, pairing.me.fields)
     request = pairing.upstream.expect()
     with monkeypatch.context() as broken:
-        broken.setattr("foyer.door.incoming", _fault)
+        broken.setattr("foyer.front.door.incoming", _fault)
         request.respond(200, JSON)
         assert isinstance(exchange.read_until_end(), Aborted)
     request.expect_cancelled()

@@ -1,7 +1,7 @@
 """Where every exchange comes in and goes out: begun, given to its route, and recorded at its end.
 
-What answers which route is for whoever derives from it: `foyer.front`, and `foyer.bare` where nobody
-can sign in.
+What answers which route is for whoever derives from it: `foyer.front.front`, and where nobody can sign in
+`foyer.front.bare`.
 """
 
 from __future__ import annotations

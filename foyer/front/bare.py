@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from foyer.door import Door
 from foyer.exchange.exchange import Exchange
-from foyer.fixed import Fixed
+from foyer.front.door import Door
+from foyer.front.fixed import Fixed
+from foyer.front.routes import find_without_sign_in, named
 from foyer.interruption import Interruption
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
-from foyer.routes import find_without_sign_in, named
 
 
 class Bare(Door):

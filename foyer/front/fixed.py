@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foyer.exchange.ports import Answer
+from foyer.front.routes import Matched, Route
 from foyer.pages.render import Pages
 from foyer.protocol.events import Fields
-from foyer.routes import Matched, Route
 
 _PLAIN: Fields = [
     (b"content-type", b"text/plain; charset=utf-8"),

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from foyer.door import Door
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Cancellable, UpstreamReceiver
+from foyer.front.door import Door
+from foyer.front.identified import Identified
+from foyer.front.local import Local
+from foyer.front.routes import Matched, Route, find, named
 from foyer.gate.admission import NO_SESSION, Gate, Named
-from foyer.identified import Identified
 from foyer.interruption import Interruption
 from foyer.k8s.outgoing import request_head
-from foyer.local import Local
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
-from foyer.routes import Matched, Route, find, named
 from foyer.session.seal import Session
 
 

@@ -14,9 +14,10 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from foyer import work
 from foyer.exchange.endings import Interrupted
 from foyer.exchange.exchange import Exchange
+from foyer.front import work
+from foyer.front.routes import Matched
 from foyer.gate.admission import NO_SESSION, Gate, Named
 from foyer.identity import access, answers, check
 from foyer.identity.access import Form
@@ -30,7 +31,6 @@ from foyer.login.answers import redirect
 from foyer.observe import Asked
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
-from foyer.routes import Matched
 from foyer.session.seal import Session
 
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from foyer import work
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer
-from foyer.fixed import Fixed
+from foyer.front import work
+from foyer.front.fixed import Fixed
+from foyer.front.routes import Matched, Route
 from foyer.gate.admission import Gate
 from foyer.login.flow import Login, SignedIn
 from foyer.login.refusal import RefusedLogin
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import Fields, RequestHead
-from foyer.routes import Matched, Route
 from foyer.session.seal import Session
 
 
