@@ -94,7 +94,7 @@ class Foyer:
     # Start.
 
     async def start(self) -> None:
-        """Begins discovery and listens. Raises `CannotListen`."""
+        """Listens, and begins discovery. Raises `CannotListen`."""
         self.compose()
         self._listener = Listener(self.front, self._turn, self._wheel, self._tls_context())
         address = self._config.listen
@@ -105,6 +105,7 @@ class Foyer:
         self._log.listening(
             str(Address(address.host, self._listener.port)), tls=self._certificate is not None
         )
+        self.discover()
 
     def compose(self) -> None:
         """Everything but the listener, on the running loop: `front` can be served by any listener."""
@@ -115,12 +116,15 @@ class Foyer:
             self.front = Bare(self._pages, self._log, lambda: self.ready)
         else:
             self.front = self._service.compose(self._turn, self._wheel, lambda: self.ready)
-        self._discovery = loop.create_task(self._discover())
         self._timer = loop.call_later(TICK, self._tick)
 
     def _tls_context(self) -> Callable[[], ssl.SSLContext] | None:
         certificate = self._certificate
         return None if certificate is None else (lambda: certificate.value)
+
+    def discover(self) -> None:
+        """Begins to look for the issuer, and says so when foyer is ready."""
+        self._discovery = asyncio.get_running_loop().create_task(self._discover())
 
     async def _discover(self) -> None:
         if self._service is not None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from foyer.bare import Bare
+from foyer.front.bare import Bare
 from foyer.observe import Log
 from foyer.pages.assets import ASSETS
 from foyer.pages.render import Pages

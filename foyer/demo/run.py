@@ -127,6 +127,7 @@ class Demo:
         }
         foyer = Foyer(load([f"-{name}={value}" for name, value in flags.items()]), self._log)
         foyer.compose()
+        foyer.discover()
         return foyer
 
     async def stop(self) -> None:

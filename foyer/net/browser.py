@@ -118,6 +118,9 @@ class BrowserConnection(Connection):
     def received(self, data: bytes) -> None:
         """Bytes from the browser."""
         if self.codec is None:
+            if not self._sniffed:
+                self._since = self.turn.now()
+                self._wheel.add(self, self._since + HEAD_TIME)
             data = self._sniffed + data
             if len(data) < len(_PREFACE) and _PREFACE.startswith(data):
                 self._sniffed = data
@@ -399,10 +402,11 @@ class BrowserConnection(Connection):
         if self.codec is None:
             self.wire.abort()
             return None
+        # Nothing was answered that a close at once could lose.
         self.codec.go_away()
-        self.codec.closing = True
-        self.touch()
-        return now + CLOSING_TIME
+        self.drain()
+        self._close()
+        return None
 
     def _due_within(self, now: float) -> float:
         """Exchanges are open: none may hold its upload still, nor its browser take nothing."""

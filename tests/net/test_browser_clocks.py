@@ -295,7 +295,6 @@ def test_an_unfinished_head_after_a_response_costs_no_turns() -> None:
     assert len(browser.heads) == 2
 
 
-@pytest.mark.xfail(reason="the first bytes of a preface begin no clock", strict=True)
 @pytest.mark.parametrize("seconds", [5, 30, 70])
 def test_a_preface_that_is_never_whole_is_ended_10_seconds_after_its_first_byte(seconds: int) -> None:
     browser = Browser()
