@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from foyer.gate.wheel import Wheel
 from foyer.net.turn import Turn
-from foyer.net.wire import Wire
+from foyer.net.wire import Owner, Wire
 
 
 class Loop:
@@ -145,6 +145,17 @@ class Transport:
         """The peer closes its half."""
         if not self.closing:
             self._wire.eof_received()
+
+
+class SpokenWire(Wire):
+    """A wire without TLS on which `protocol` was agreed all the same."""
+
+    def __init__(self, owner: Owner, protocol: str) -> None:
+        super().__init__(owner)
+        self.protocol = protocol
+
+    def _started(self) -> None:
+        self._owner.opened(self.protocol)
 
 
 class Offline:

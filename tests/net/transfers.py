@@ -22,7 +22,7 @@ from foyer.net.upstream import UpstreamConnection
 from foyer.net.wire import Wire
 from foyer.protocol.events import Failure, Fields, RequestHead
 from tests.exchange.sides import Services
-from tests.net.offline import Offline, Transport
+from tests.net.offline import Offline, SpokenWire, Transport
 from tests.support.frames import Outbox
 from tests.support.messages import Framing, Message, Reader, chunk, delimited_by, head
 
@@ -226,17 +226,6 @@ class H2Line(Line):
         self._flush()
 
 
-class _SpokenWire(Wire):
-    """A wire on which ALPN chose `protocol`."""
-
-    def __init__(self, owner: UpstreamConnection, protocol: str) -> None:
-        super().__init__(owner)
-        self._protocol = protocol
-
-    def _started(self) -> None:
-        self._owner.opened(self._protocol)
-
-
 class _Pool:
     """A pool of connections that a test has made, in which nobody waits."""
 
@@ -293,7 +282,7 @@ class World:
             lines = [H1Line(talk, b"HTTP/1.1 200 OK", fields, asks=False) for talk in self.answers]
         for line in lines:
             connection = UpstreamConnection(_Pool(self.offline), self.offline.turn, NOBODY)  # type: ignore[arg-type]
-            connection.wire = _SpokenWire(connection, "h2" if version == "h2" else "http/1.1")
+            connection.wire = SpokenWire(connection, "h2" if version == "h2" else "http/1.1")
             line.owner = connection
             line.transport = Transport(self.offline.loop, connection.wire)
             line.bring(1 << 20)  # the pool lets nobody in before the first SETTINGS
