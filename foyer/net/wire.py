@@ -193,20 +193,26 @@ class Wire(asyncio.BufferedProtocol):
 class TLSWire(Wire):
     """The same over TLS 1.2 or 1.3."""
 
-    __slots__ = ("_established", "_incoming", "_outgoing", "_shut", "_tls")
+    __slots__ = ("_context", "_established", "_hostname", "_incoming", "_outgoing", "_shut", "_tls")
 
     def __init__(self, owner: Owner, context: ssl.SSLContext, *, hostname: str | None = None) -> None:
         """`hostname` makes it the client's end, and is what the peer's certificate must be for."""
         super().__init__(owner)
-        self._incoming = ssl.MemoryBIO()
-        self._outgoing = ssl.MemoryBIO()
-        self._tls = context.wrap_bio(
-            self._incoming, self._outgoing, server_side=hostname is None, server_hostname=hostname
-        )
+        self._context = context
+        self._hostname = hostname
         self._established = False
         self._shut = False  # the peer's close_notify was read
 
     def _started(self) -> None:
+        # Only now, for a host that was found: what is no host name is an error in here.
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = self._context.wrap_bio(
+            self._incoming,
+            self._outgoing,
+            server_side=self._hostname is None,
+            server_hostname=self._hostname,
+        )
         self._handshake()
 
     def buffer_updated(self, nbytes: int) -> None:
