@@ -250,6 +250,9 @@ def serve(config: Config, load: Callable[[], Config]) -> int:
     except (CannotListen, FileError, OSError) as error:
         log.error("cannot start", **_why(error))
         return 1
+    except Exception as error:  # the outermost: a line like any other, and no traceback with values in it
+        log.fault(error)
+        return 1
     else:
         log.stopped()
         return 0
