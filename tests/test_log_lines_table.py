@@ -1,0 +1,109 @@
+"""docs/operating.md has every log line with its keys, and every word that a line takes from a fixed set."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from foyer.exchange.endings import Cause
+from foyer.interruption import Interruption, Reason
+from foyer.login.idtoken import TokenFault
+from foyer.login.issuer import DiscoveryFault
+from foyer.login.refusal import LoginReason, RefusedLogin
+from foyer.observe import Asked, Log
+from foyer.protocol.events import Failure
+from foyer.protocol.floods import Flood
+
+ROOT = Path(__file__).parents[1]
+SECTION = (ROOT / "docs" / "operating.md").read_text().split("\n## Log lines\n")[1].split("\n## ")[0]
+
+ASKED = Asked("/k8s", b"GET", b"/k8s/api")
+UNAVAILABLE = Interruption(Reason.UPSTREAM_UNAVAILABLE, "…", failure="tls")
+REFUSED = RefusedLogin(LoginReason.TOKEN_EXCHANGE_FAILED, "…", "invalid_grant", 400, "expired")
+
+LINES: dict[str, Callable[[Log], None]] = {
+    "refused": lambda log: log.refused("foyer", ASKED, "NotFound"),
+    "interrupted": lambda log: log.interrupted(UNAVAILABLE, ASKED),
+    "answered": lambda log: log.answered(403, ASKED),
+    "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),
+    "login_refused": lambda log: log.login_refused(REFUSED),
+    "flood": lambda log: log.flood("ping"),
+    "fault": lambda log: log.fault(ValueError()),
+    "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),
+    "issuer_unavailable": lambda log: log.issuer_unavailable("tls", 1.0),
+    "issuer_keys_not_read": lambda log: log.issuer_keys_not_read("tls"),
+    "ready": lambda log: log.ready(),
+    "draining": lambda log: log.draining(1),
+    "stopped": lambda log: log.stopped(),
+    "certificate_reloaded": lambda log: log.certificate_reloaded(),
+    "certificate_refused": lambda log: log.certificate_refused("should be"),
+    "keys_reloaded": lambda log: log.keys_reloaded(),
+    "keys_refused": lambda log: log.keys_refused("should be"),
+    "client_secret_reloaded": lambda log: log.client_secret_reloaded(),
+    "client_secret_refused": lambda log: log.client_secret_refused("should be"),
+    "roots_reloaded": lambda log: log.roots_reloaded("-oidc-ca-file"),
+    "roots_refused": lambda log: log.roots_refused("-oidc-ca-file", "should be"),
+    "configuration_refused": lambda log: log.configuration_refused("-listen", "should be", "LISTEN"),
+    "configuration_reloaded": lambda log: log.configuration_reloaded(),
+    "restart_needed": lambda log: log.restart_needed("-listen"),
+}
+"""Each of the log's methods, with all that its line may have."""
+
+ELSEWHERE = {"cannot start": {"reason", "flag", "address"}}
+"""Lines of other modules, which name them there."""
+
+
+def written() -> dict[str, set[str]]:
+    """Every line of the log's own, by `msg`, with its keys."""
+    lines: list[bytes] = []
+    takes = iter([False])  # the first line is lost
+
+    def write(line: bytes) -> bool:
+        taken = next(takes, True)
+        if taken:
+            lines.append(line)
+        return taken
+
+    log = Log(write)
+    log.stopped()
+    for line in LINES.values():
+        line(log)
+    keys: dict[str, set[str]] = {}
+    for raw in lines:
+        found = json.loads(raw)
+        keys.setdefault(found["msg"], set()).update(found.keys() - {"time", "level", "msg"})
+    return keys
+
+
+def told() -> list[tuple[set[str], set[str]]]:
+    """The table's rows: the lines, and the keys that they have between them."""
+    table = SECTION.split("| `msg` |")[1].split("\n\n")[0].splitlines()[2:]
+    cells = [row.split("|") for row in table]
+    return [(set(re.findall(r"`([^`]+)`", row[1])), set(re.findall(r"`(\w+)`", row[2]))) for row in cells]
+
+
+def test_each_of_the_logs_methods_is_tried_here() -> None:
+    assert {name for name in vars(Log) if name[0] != "_"} - {"info", "warn", "error"} == set(LINES)
+
+
+def test_the_table_has_every_line_and_no_other_with_exactly_its_keys() -> None:
+    lines = written() | ELSEWHERE
+    rows = told()
+    assert sorted(word for words, _ in rows for word in words) == sorted(lines)
+    for words, keys in rows:
+        assert keys == set().union(*(lines[word] for word in words)), words
+
+
+def test_no_other_module_makes_up_a_line() -> None:
+    sources = [path.read_text() for path in (ROOT / "foyer").rglob("*.py") if path.name != "observe.py"]
+    made = {
+        word for text in sources for word in re.findall(r"log\.(?:info|warn|error)\(\s*\"([^\"]+)\"", text)
+    }
+    assert made == set(ELSEWHERE)
+
+
+def test_every_word_of_the_fixed_sets_is_told() -> None:
+    words = {cause.label for cause in Cause} | {flood.word for flood in Flood}
+    words |= {word.value for kind in (Failure, DiscoveryFault, TokenFault) for word in kind}
+    words |= {"redirect", "content_type", "content_encoding", "nobody", "status_503"}
+    assert words <= set(re.findall(r"`([\w-]+)`", SECTION))
