@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from foyer.config import contents
-from foyer.config.flags import DEMO_FLAGS, FLAGS, ConfigError, Reload
+from foyer.config.flags import DEMO_FLAGS, FLAGS, REQUIRED, ConfigError, Reload
+from foyer.config.given import Sources
 from foyer.config.parts import (
     Config,
     KubernetesConfig,
@@ -20,10 +21,11 @@ from foyer.config.parts import (
     SignInConfig,
     TlsFiles,
 )
-from foyer.config.sources import Settings, Sources, gather, read_arguments
+from foyer.config.sources import Settings, gather, read_arguments
 from foyer.config.values import Address, Origin
 
 __all__ = [
+    "REQUIRED",
     "Address",
     "Config",
     "ConfigError",
@@ -45,10 +47,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What a running foyer goes on with, and the flags (as written) whose new values need a restart."""
+    """What a running foyer goes on with, and the flags (as written) whose new values need a restart.
+
+    `signs_in_otherwise` is set where it goes on unchanged, because people could sign in by only one
+    of the two configurations: then there is no one flag that needs a restart, but everything does.
+    """
 
     config: Config
-    restart: tuple[str, ...]
+    restart: tuple[str, ...] = ()
+    signs_in_otherwise: bool = False
 
 
 def load(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Config:
@@ -63,18 +70,16 @@ def load(arguments: Sequence[str], environment: Mapping[str, str] | None = None)
 def reloaded(running: Config, found: Config) -> Reloaded:
     """`running` with all of `found` that may change while it runs: every other flag keeps its value."""
     # Whether anyone can sign in at all is decided at start, with everything that belongs to it.
-    alike = (running.sign_in is None) == (found.sign_in is None)
+    if (running.sign_in is None) != (found.sign_in is None):
+        return Reloaded(running, signs_in_otherwise=True)
     kept = [
         flag
         for flag in FLAGS
-        if found.values[flag.name] != running.values[flag.name]
-        and (flag.reload is Reload.RESTART or not alike)
+        if flag.reload is Reload.RESTART and found.values[flag.name] != running.values[flag.name]
     ]
-    restart = tuple(str(flag) for flag in kept)
-    if not alike:
-        return Reloaded(running, restart)
     values = {**found.values, **{flag.name: running.values[flag.name] for flag in kept}}
-    return Reloaded(_config(values, None if found.sign_in is None else found.sign_in.login), restart)
+    config = _config(values, None if found.sign_in is None else found.sign_in.login)
+    return Reloaded(config, tuple(str(flag) for flag in kept))
 
 
 def load_demo(arguments: Sequence[str]) -> Address:
@@ -141,10 +146,10 @@ def _check_tls(settings: Settings) -> None:
 
 def _check_sign_in(settings: Settings) -> LoginConfig:
     """Looks into every file that signing in needs; the one that is read only now is what it returns."""
-    _check(settings, "oidc-client-secret-file", lambda file: contents.secret(contents.read(file)))
+    _check(settings, "oidc-client-secret-file", lambda file: contents.secret(contents.filled(file)))
     _check(settings, "oidc-ca-file", contents.check_certificates)
     _check(settings, "kubernetes-ca-file", contents.check_certificates)
-    _check(settings, "session-keys-file", lambda file: contents.check_keys(contents.read(file)))
+    _check(settings, "session-keys-file", lambda file: contents.check_keys(contents.filled(file)))
     return _check(settings, "login-config-file", _login) or LoginConfig()
 
 

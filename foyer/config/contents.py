@@ -10,11 +10,16 @@ from foyer.net import files
 
 
 def read(file: str, limit: int = files.MAX_FILE_BYTES) -> bytes:
-    """The content of a file that is not empty, at most `limit` bytes."""
+    """The content of a file, at most `limit` bytes."""
     try:
-        content = files.read(file, limit)
+        return files.read(file, limit)
     except files.FileError as error:
         raise ValueError(str(error)) from None
+
+
+def filled(file: str) -> bytes:
+    """The content of a file that must not be empty."""
+    content = read(file)
     if not content.strip():
         raise ValueError("is empty")
     return content
@@ -42,7 +47,7 @@ def check_keys(content: bytes) -> None:
 
 def check_certificates(file: str) -> None:
     """A file of roots, or a certificate chain."""
-    read(file)
+    filled(file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context.load_verify_locations(cafile=file)
@@ -55,7 +60,7 @@ def check_certificates(file: str) -> None:
 
 def check_private_key(cert_file: str, key_file: str) -> None:
     """The private key of a certificate chain that has been checked."""
-    read(key_file)
+    filled(key_file)
     try:
         # Without a password OpenSSL would ask for an encrypted key's on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert_file, key_file, password="")

@@ -55,15 +55,28 @@ Node: TypeAlias = "Text | list[Node] | dict[str, Node]"
 
 
 def read(content: bytes) -> dict[str, Node]:
-    """The mapping that a file's content is. Raises `ValueError` in words that follow "the file"."""
+    """The mapping that a file's content is: an empty one where all of it is comments, or nothing.
+
+    Raises `ValueError` in words that follow "the file".
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("should be UTF-8") from None
-    document = _guarded(text)
-    if not isinstance(document, dict):
+    document = members(_guarded(text))
+    if document is None:
         raise ValueError("should be YAML with a mapping at its top: lines such as `key: value`")
     return document
+
+
+def members(node: Node) -> dict[str, Node] | None:
+    """The members of a mapping, and none of one with nothing below it (a comment each, perhaps).
+
+    None for what is no mapping.
+    """
+    if isinstance(node, Text) and node.is_null:
+        return {}
+    return node if isinstance(node, dict) else None
 
 
 def _guarded(text: str) -> Node:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from foyer.config.document import MAX_BYTES, Node, Text, read
 from foyer.config.flags import CONFIG_FILE, ConfigError, Flag
+from foyer.config.given import Given, Sources
 from foyer.config.names import nearest, shown
-from foyer.config.sources import Given, Sources
 from foyer.net import files
 
 MAX_SHOWN_PATH = 200

@@ -223,6 +223,9 @@ FLAGS: tuple[Flag, ...] = (
     ),
 )
 
+REQUIRED = tuple(str(flag) for flag in FLAGS if flag.required)
+"""The flags, as written, without which nobody can sign in."""
+
 DEMO_FLAGS: tuple[Flag, ...] = (
     Flag(
         "listen",

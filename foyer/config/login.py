@@ -7,7 +7,7 @@ says what should be there, and never repeats a value.
 import re
 from collections.abc import Collection
 
-from foyer.config.document import Node, Text, read
+from foyer.config.document import Node, Text, members, read
 from foyer.config.names import nearest, shown
 from foyer.config.parts import LoginConfig
 from foyer.login.claims import Pointer, SessionClaims, pointer
@@ -36,10 +36,8 @@ def _parameter(key: str, name: str, node: Node) -> Parameter:
     # Some issuers ignore case: `Redirect_URI` must not become a second redirect_uri there.
     if name.lower() in OWN:
         raise _refused(key, "is foyer's own to set, or would replace its request: leave it out")
-    members = _members(key, node, ("default", "allowFromRequest", "allowedValues"))
-    default, allowed, values = (
-        members.get(name) for name in ("default", "allowFromRequest", "allowedValues")
-    )
+    given = _members(key, node, ("default", "allowFromRequest", "allowedValues"))
+    default, allowed, values = (given.get(name) for name in ("default", "allowFromRequest", "allowedValues"))
     parameter = Parameter(
         None if default is None else _value(f"{key}.default", default),
         False if allowed is None else _boolean(f"{key}.allowFromRequest", allowed),
@@ -67,17 +65,18 @@ def _claims(node: Node) -> SessionClaims:
 
 
 def _members(key: str, node: Node, known: Collection[str]) -> dict[str, Node]:
-    members = _mapping(key, node)
-    for name in members:
+    given = _mapping(key, node)
+    for name in given:
         if name not in known:
             raise _refused(f"{key}.{shown(name)}".lstrip("."), f"no such key{nearest(name, known)}")
-    return members
+    return given
 
 
 def _mapping(key: str, node: Node) -> dict[str, Node]:
-    if not isinstance(node, dict):
+    found = members(node)
+    if found is None:
         raise _refused(key, "should be a mapping, with keys of its own below it, or left out")
-    return node
+    return found
 
 
 def _values(key: str, node: Node) -> tuple[str, ...]:

@@ -6,26 +6,11 @@ parsed. A name that nobody knows is refused wherever it stands, with the likely 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from foyer.config.flags import CONFIG_FILE, PREFIX, ConfigError, Flag
+from foyer.config.given import Given, Sources
 from foyer.config.names import nearest, shown
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The text given for a flag. `source` is where, when it was not given as the flag itself."""
-
-    text: str
-    source: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Given(hidden, {self.source})"
-
-
-Sources: TypeAlias = dict[str, Given]
-"""What was given for each flag, by name."""
 
 
 class Settings:
@@ -78,11 +63,12 @@ def read_arguments(flags: Sequence[Flag], arguments: Sequence[str]) -> Sources:
     names = {flag.name for flag in flags}
     given: Sources = {}
     rest = list(arguments)
+    name: str | None = None
     while rest:
-        argument = rest.pop(0)
+        argument, after = rest.pop(0), name
         name = _name(argument)
         if name not in names:
-            raise _unknown(argument, names)
+            raise _unknown(argument, names, len(arguments) - len(rest), after)
         if name in given:
             raise ConfigError(f"-{name}", "given twice")
         _, equals, text = argument.partition("=")
@@ -102,13 +88,21 @@ def _name(argument: str) -> str | None:
     return argument.partition("=")[0].removeprefix("-").removeprefix("-")
 
 
-def _unknown(argument: str, names: set[str]) -> ConfigError:
-    """Names an unknown flag, or an argument that is none."""
+_FLAG_SHAPED = re.compile(r"[a-z0-9-]{1,40}")
+
+
+def _unknown(argument: str, names: set[str], position: int, after: str | None) -> ConfigError:
+    """Names an unknown flag, and an argument that is none by its place alone.
+
+    What stands where no value is expected may be a secret that lost its flag. So of an argument only
+    what was plainly meant as a flag's name is shown, and never what follows `=`.
+    """
     name = _name(argument)
     hint = nearest(name or argument.partition("=")[0], names, "-")
-    if name:
-        return ConfigError("-" + shown(name), f"no such flag{hint}")
-    return ConfigError(f"'{shown(argument)}'", f"not a flag, and nothing else is expected{hint}")
+    if name and _FLAG_SHAPED.fullmatch(name):
+        return ConfigError(f"-{name}", f"no such flag{hint}")
+    place = f"argument {position}" + ("" if after is None else f", after -{after}")
+    return ConfigError(place, f"not a flag, and nothing else is expected{hint}")
 
 
 # The environment.
@@ -128,5 +122,8 @@ def read_environment(flags: Sequence[Flag], environment: Mapping[str, str]) -> S
         if variable in names:
             given[names[variable]] = Given(text, variable)
         elif variable.startswith(PREFIX) and not _SERVICE.fullmatch(variable):
-            raise ConfigError(shown(variable), f"no such variable{nearest(variable, names)}")
+            # Without the prefix, which would make every name like every other.
+            known = [name.removeprefix(PREFIX) for name in names]
+            hint = nearest(variable.removeprefix(PREFIX), known, PREFIX)
+            raise ConfigError(shown(variable), f"no such variable{hint}")
     return given

@@ -49,7 +49,10 @@ def address(text: str) -> Address:
     host, separator, port = text.rpartition(":")
     if not separator:
         raise ValueError("should be an address such as :8080, 127.0.0.1:8080 or [::1]:8080")
-    return Address(_host(host) if host else "", _port(port, lowest=0))
+    number = _port(port, lowest=0)
+    if host == "*":
+        raise ValueError(f"should be :{number} for every interface, without the *")
+    return Address(_host(host) if host else "", number)
 
 
 def origin(text: str) -> Origin:

@@ -182,5 +182,5 @@ _MISMATCHES = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIG
 def _of_a_pair(error: ssl.SSLError) -> str:
     """Words of ours, since for all but a mismatch OpenSSL has no more to say than that it was PEM."""
     if error.reason in _MISMATCHES:
-        return "key values mismatch"
+        return "the key is not this certificate's; the old pair stays until both fit"
     return "should be a certificate chain and its private key, in PEM and not encrypted"

@@ -64,6 +64,8 @@ class Keyring:
             raise KeysError(f"line {MAX_KEYS + 1} is one too many: at most {MAX_KEYS} keys")
         keys: list[bytes] = []
         for number, line in enumerate(lines, 1):
+            if line.endswith(b"\r"):
+                raise KeysError(f"line {number} ends in a carriage return: a newline alone ends a line")
             key = _key(line)
             if key is None:
                 raise KeysError(f"line {number} {_LINE}")

@@ -15,6 +15,7 @@ from tests.support.browsers import H1Browser, H2Browser
 from tests.support.certs import ORIGIN_HOST, authority
 from tests.support.script import Fields, Whole
 
+MISMATCH = "cannot be loaded: the key is not this certificate's; the old pair stays until both fit"
 UNUSABLE = "cannot be loaded: should be a certificate chain and its private key, in PEM and not encrypted"
 
 
@@ -93,7 +94,7 @@ def test_a_new_certificate_is_for_new_connections_and_a_bad_pair_keeps_it(
         certificate = leaf.cert_chain_pems[0].bytes()
         bad = {
             encrypted(leaf.private_key_pem.bytes()): UNUSABLE,
-            other.private_key_pem.bytes(): "cannot be loaded: key values mismatch",
+            other.private_key_pem.bytes(): MISMATCH,
         }
         for number, (key, reason) in enumerate(bad.items(), 1):
             files.put(certificate, key)

@@ -211,11 +211,15 @@ def test_a_file_that_cannot_be_read_is_refused_naming_its_flag_and_not_its_path(
         (place.path("s3cret"), "no such file"),
         (str(place.folder), "is a directory"),
         (place.write("big", b"x" * (1024 * 1024 + 1)), "larger than"),
-        (place.write("empty", b""), "is empty"),
     ):
         error = place.refusal(**{flag: path})
         assert error.flag == spelled
         assert why in error.message
+
+
+@pytest.mark.parametrize("flag", [flag for flag in FILE_FLAGS if flag != "login_config_file"])
+def test_a_file_that_is_empty_is_refused_where_it_must_hold_something(place: Place, flag: str) -> None:
+    assert "is empty" in place.refusal(**{flag: place.write("empty", b"")}).message
 
 
 @pytest.mark.parametrize("flag", ["oidc_ca_file", "kubernetes_ca_file"])
@@ -370,11 +374,10 @@ def test_the_login_file_is_taken_anew_even_when_no_flag_changed(place: Place) ->
 def test_whether_anyone_signs_in_at_all_needs_a_restart_either_way(place: Place) -> None:
     nobody, somebody = load(["-listen=:1"]), load(place.arguments(session_absolute_timeout="1h"))
     result = reloaded(nobody, somebody)
-    assert result.config is nobody
-    assert {"-listen", "-session-absolute-timeout", *map(str, REQUIRED)} == set(result.restart)
+    assert (result.config, result.restart, result.signs_in_otherwise) == (nobody, (), True)
     result = reloaded(somebody, nobody)
-    assert result.config is somebody
-    assert set(map(str, REQUIRED)) < set(result.restart)
+    assert (result.config, result.restart, result.signs_in_otherwise) == (somebody, (), True)
+    assert not reloaded(somebody, somebody).signs_in_otherwise
 
 
 def test_the_demonstration_has_one_flag_and_stays_on_this_machine_without_it() -> None:

@@ -96,9 +96,14 @@ def test_what_has_two_readings_or_none_is_refused_by_its_line(text: str, line: i
     assert f"line {line}" in refusal(text)
 
 
-@pytest.mark.parametrize("content", ["", "# nothing\n", "~\n", "s3cret\n", "- s3cret\n", "---\n...\n"])
+@pytest.mark.parametrize("content", ["s3cret\n", "- s3cret\n", "''\n"])
 def test_anything_but_a_mapping_at_the_top_is_refused(content: str) -> None:
     assert "a mapping at its top" in refusal(content)
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n", "~\n", "---\n...\n"])
+def test_a_document_with_nothing_in_it_is_an_empty_mapping(content: str) -> None:
+    assert read(content.encode()) == {}
 
 
 @pytest.mark.parametrize(

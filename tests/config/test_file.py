@@ -75,12 +75,19 @@ def test_a_value_of_another_type_is_refused_by_flag_key_and_file(
 
 
 @pytest.mark.parametrize(
-    "content", ["", "- s3cret\n", "a: &s3cret b\n", "listen: a\nlisten: s3cret\n", "a: {"]
+    "content", ["s3cret", "- s3cret\n", "a: &s3cret b\n", "listen: a\nlisten: s3cret\n", "a: {"]
 )
 def test_what_is_no_such_file_is_refused_as_the_flag(tmp_path: Path, content: str) -> None:
     error = refusal(tmp_path, content)
     assert error.flag == "-config-file"
     assert error.message.startswith("the file ")
+
+
+@pytest.mark.parametrize("content", ["", "\n", "# listen: :80\n", "---\n# listen: :80\n", "{}"])
+def test_a_file_of_comments_gives_nothing(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "foyer.yaml"
+    path.write_text(content)
+    assert gather(FLAGS, ["-config-file", str(path)], {}).keys() == {"config-file"}
 
 
 def test_a_key_given_twice_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from foyer.config import values
 from foyer.config.flags import CONFIG_FILE, DEMO_FLAGS, FLAGS, ConfigError, Flag
-from foyer.config.sources import Given, Settings, gather, read_arguments, read_environment
+from foyer.config.given import Given
+from foyer.config.sources import Settings, gather, read_arguments, read_environment
 
 TABLE = (
     Flag(CONFIG_FILE, "A", "file", values.path, "help"),
@@ -94,9 +95,33 @@ def test_an_unknown_flag_like_no_other_gets_no_guess() -> None:
     assert str(refusal("--zzz")) == "-zzz: no such flag"
 
 
-@pytest.mark.parametrize("argument", ["extra", "listen=:80", "", "-", "--", "-=", "--=x"])
-def test_an_argument_that_is_no_flag_is_refused(argument: str) -> None:
-    assert "not a flag" in refusal("-wait=5s", argument).message
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "extra",
+        "listen=:80",
+        "",
+        "-",
+        "--",
+        "-=",
+        "--=x",
+        "s3cret",
+        "client-secret=s3cret",
+        "-S3CRET",
+        "-s3cret+/",
+    ],
+)
+def test_an_argument_that_is_no_flag_is_refused_by_its_place_alone(argument: str) -> None:
+    error = refusal("-oidc-client-id", "foyer", argument)
+    assert error.flag == "argument 3, after -oidc-client-id"
+    assert error.message.startswith("not a flag, and nothing else is expected")
+    assert "s3cret" not in str(error).lower()
+    assert refusal(argument).flag == "argument 1"
+
+
+def test_a_flag_without_its_dash_is_recognized() -> None:
+    assert str(refusal("listn=s3cret")).endswith("; did you mean -listen?")
+    assert "listn" not in str(refusal("listn=s3cret"))
 
 
 def test_what_is_shown_of_a_name_is_short_and_printable() -> None:
@@ -135,6 +160,7 @@ def test_a_flag_of_the_demo_is_no_variable() -> None:
 def test_an_unknown_variable_is_refused_with_the_likely_one() -> None:
     error = refusal(FOYER_OIDC_CLIENTID="s3cret")
     assert str(error) == "FOYER_OIDC_CLIENTID: no such variable; did you mean FOYER_OIDC_CLIENT_ID?"
+    assert str(refusal(FOYER_NOTHING="s3cret")) == "FOYER_NOTHING: no such variable"
     assert str(refusal(FOYER_="s3cret")).startswith("FOYER_: no such variable")
 
 

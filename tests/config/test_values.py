@@ -83,6 +83,10 @@ def test_what_is_no_address_is_refused(text: str) -> None:
     refusal(values.address, text)
 
 
+def test_a_star_for_every_interface_is_answered_with_how_that_is_written() -> None:
+    assert refusal(values.address, "*:80") == "should be :80 for every interface, without the *"
+
+
 @pytest.mark.parametrize(
     ("text", "url"),
     [

@@ -56,7 +56,6 @@ def test_a_file_without_a_key_is_refused(text: bytes) -> None:
         line(A[:31]),
         line(A + b"x"),
         line(A).rstrip(b"="),
-        line(A) + b"\r",
         b" " + line(A),
         base64.urlsafe_b64encode(b"\xff" * 32),
         line(A)[:-2] + b"F=",
@@ -76,6 +75,10 @@ def test_a_fifth_line_is_refused() -> None:
 
 def test_a_repeated_key_is_refused() -> None:
     assert refusal(b"\n".join([line(A), line(B), line(A)])) == "line 3 repeats line 1: each key is given once"
+
+
+def test_a_carriage_return_is_named_by_its_line() -> None:
+    assert refusal(line(A) + b"\n" + line(B) + b"\r\n").startswith("line 2 ends in a carriage return")
 
 
 def test_a_new_key_is_a_line_of_a_keys_file() -> None:
