@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 
 import uvloop
 
-from foyer.config import Address, Config, ConfigError, reloaded
+from foyer.config import REQUIRED, Address, Config, ConfigError, reloaded
 from foyer.exchange.endings import Cause
 from foyer.front.bare import Bare
 from foyer.front.door import Door
@@ -153,8 +153,11 @@ class Foyer:
         """Reads the configuration again, as on SIGHUP. One that is refused changes nothing."""
         try:
             found = reloaded(self._config, self._load())
+            if found.signs_in_otherwise:
+                self._log.sign_in_needs_restart()
+                return
             if self._service is not None:
-                assert found.config.sign_in is not None, "a reload does not change whether people sign in"
+                assert found.config.sign_in is not None, "it goes on signing people in"
                 self._service.take(found.config.sign_in)
         except ConfigError as error:
             self._log.configuration_refused(error.flag, error.message, error.source)
@@ -245,6 +248,8 @@ def serve(config: Config, load: Callable[[], Config]) -> int:
     """
     writer = LineWriter()
     log = Log(writer)
+    if config.sign_in is None:
+        log.nobody_can_sign_in(", ".join(REQUIRED))
     try:
         uvloop.run(_run(Foyer(config, log, load)))
     except (CannotListen, FileError, OSError) as error:

@@ -6,6 +6,7 @@ and `serve` never loads the demonstration.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(arguments: Sequence[str]) -> int:
+    _take_signals_during_start()
     from foyer.config import Config, ConfigError, load
     from foyer.observe import Log
 
@@ -61,14 +63,28 @@ def _serve(arguments: Sequence[str]) -> int:
     return serve(config, read)
 
 
+def _take_signals_during_start() -> None:
+    """Until there is a loop to take them, SIGHUP does nothing, and the others end what has not begun.
+
+    Untreated, each of them would kill the process, and a reload right after a start is no mistake.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Not `sys.exit`: an exception would rise wherever an import, or a loop's making, happens to be.
+        signal.signal(number, lambda *_: os._exit(0))
+
+
 def _check(arguments: Sequence[str]) -> int:
-    from foyer.config import ConfigError, load
+    from foyer.config import REQUIRED, ConfigError, load
 
     try:
-        load(arguments, os.environ)
+        config = load(arguments, os.environ)
     except ConfigError as error:
         return _refused("check", error)
-    print("configuration is valid")
+    if config.sign_in is None:
+        print(f"configuration is valid, but nobody can sign in: none of {', '.join(REQUIRED)} is given")
+    else:
+        print("configuration is valid")
     return 0
 
 
@@ -109,7 +125,10 @@ def _refused(command: str, problem: object) -> int:
 
 def _misunderstood(command: str) -> int:
     if command:
-        print(f"foyer: no command {command[:60]!a}\n", file=sys.stderr)
+        from foyer.config.names import nearest
+
+        # It is not repeated: whoever forgot the command may have begun with a secret.
+        print(f"foyer: no such command{nearest(command, COMMANDS)}\n", file=sys.stderr)
     print(USAGE, end="", file=sys.stderr)
     return 2
 

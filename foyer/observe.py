@@ -193,9 +193,10 @@ class Log:
         """Connections are accepted at `address`, which names the port that was really taken."""
         self.info("listening", address=address, tls=tls)
 
-    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
-        """Discovery failed, by kind, and is tried again in `retry_in` seconds."""
-        self.warn("issuer unavailable", failure=failure, retry_in=retry_in)
+    def issuer_unavailable(self, issuer: str, failure: str, hint: str | None, retry_in: float) -> None:
+        """Discovery at the configured `issuer` failed, by kind, and is tried again in `retry_in` seconds."""
+        hints = {} if hint is None else {"hint": hint}
+        self.warn("issuer unavailable", issuer=issuer, failure=failure, **hints, retry_in=retry_in)
 
     def issuer_keys_not_read(self, failure: str) -> None:
         """The issuer's keys could not be fetched, by kind: the next sign-in tries again."""
@@ -204,6 +205,10 @@ class Log:
     def ready(self) -> None:
         """The issuer, where there is one, has been discovered: `/readyz` answers 200 from now on."""
         self.info("ready")
+
+    def nobody_can_sign_in(self, required: str) -> None:
+        """None of the flags that signing in needs was given: the start page and the probes only."""
+        self.warn("nobody can sign in", not_given=required)
 
     def draining(self, open_exchanges: int) -> None:
         """A signal asked foyer to stop: nothing new is accepted."""
@@ -259,6 +264,10 @@ class Log:
     def restart_needed(self, flag: str) -> None:
         """A reload brought another value for `flag`: the old one stays until a restart."""
         self.warn("restart needed", flag=flag)
+
+    def sign_in_needs_restart(self) -> None:
+        """By a reload people could sign in, or no longer: all of it stays as it was until a restart."""
+        self.warn("restart needed", reason="whether anyone can sign in is decided at start")
 
     def _line(self, level: str, msg: str, fields: dict[str, object]) -> None:
         if self._lost and self._write(self._render("warn", "log lines lost", {"lines": self._lost})):

@@ -83,8 +83,10 @@ def test_an_unknown_command_is_named_before_the_usage(
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("foyer: no command '")
+    assert err.startswith("foyer: no such command")
     assert "\x1b" not in err
+    assert arguments[-1] not in err.partition("usage:")[0]
+    assert ("did you mean serve?" in err) == (arguments[-1] == "sevre")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,8 @@ def test_help_says_how_variables_and_keys_are_spelled(capsys: pytest.CaptureFixt
     flag = next(flag for flag in FLAGS if flag.name == "session-absolute-timeout")
     assert f" {flag} 8h\n" in out
     assert f" {flag.variable}=8h\n" in out
-    assert f" {flag.name}: 8h " in out
+    assert f" {flag.name}: 8h\n" in out
+    assert "foyer check -config-file" in out
     assert "SIGHUP" in out
 
 
@@ -149,8 +152,24 @@ def test_check_takes_variables_and_a_file(
     assert main(["check", "-session-absolute-timeout=1h"]) == 0
 
 
-def test_check_of_nothing_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_nothing_is_valid_and_says_that_nobody_can_sign_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["check"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("configuration is valid, but nobody can sign in: none of -public-url, ")
+    assert all(str(flag) in out for flag in FLAGS if flag.required)
+
+
+@pytest.mark.parametrize(
+    "argument", ["client-secret=hunter2", "hunter2", "-Client_Secret=hunter2", "-oidc-client=hunter2"]
+)
+def test_a_refused_argument_is_never_repeated_with_its_value(
+    argument: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "-oidc-client-id", "foyer", argument]) == 2
+    out, err = capsys.readouterr()
+    assert "hunter2" not in out + err
 
 
 def test_serve_refuses_an_unknown_variable_with_its_likely_name() -> None:
@@ -282,14 +301,44 @@ def test_without_any_flag_it_serves_and_is_ready_at_once_and_the_rest_needs_a_re
     file = tmp_path / "foyer.yaml"
     file.write_text("{}")
     with Served("-config-file", str(file)) as foyer:
-        port = str(foyer.read_until("listening")[-1]["address"]).rpartition(":")[2]
+        lines = foyer.read_until("listening")
+        assert [line["msg"] for line in lines] == ["nobody can sign in", "listening"]
+        port = str(lines[-1]["address"]).rpartition(":")[2]
         with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30) as answer:
             assert answer.status == 200
         with urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
             assert b"foyer is running" in answer.read()
         file.write_text("\n".join(flag[1:].replace("=", ": ", 1) for flag in valid))
         foyer.signal(signal.SIGHUP)
-        lines = foyer.read_until("configuration reloaded")
-        named = {line["flag"] for line in lines if line["msg"] == "restart needed"}
-        assert named >= {str(flag) for flag in FLAGS if flag.required}
+        (line,) = foyer.read_until("restart needed")[-1:]
+        assert "sign in" in str(line["reason"])
+        file.write_text("listen: 127.0.0.1:1\n")
+        foyer.signal(signal.SIGHUP)
+        assert [line["msg"] for line in foyer.read_until("configuration reloaded")] == [
+            "configuration reloaded"
+        ]
         assert foyer.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_start_ends_it_quietly_and_sighup_does_nothing(number: int) -> None:
+    script = (
+        "import os, signal, sys\n"
+        "from foyer import config\n"
+        "from foyer.cli import main\n"
+        "def slow(*given):\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    print('still here', flush=True)\n"
+        "    os.kill(os.getpid(), int(sys.argv[1]))\n"
+        "    print('never', flush=True)\n"
+        "config.load = slow\n"
+        "main(['serve'])\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script, str(int(number))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "still here\n", "")

@@ -197,7 +197,7 @@ def test_a_fault_is_its_type_and_place_and_never_its_message(out: Lines) -> None
 
 def test_the_life_of_a_process_reads_as_a_list_of_lines(out: Lines) -> None:
     out.log.listening("127.0.0.1:8443", tls=True)
-    out.log.issuer_unavailable("connection", 1.0)
+    out.log.issuer_unavailable("https://issuer.test", "connection", None, 1.0)
     out.log.ready()
     out.log.certificate_reloaded()
     out.log.certificate_refused("cannot be read")
@@ -217,6 +217,26 @@ def test_the_life_of_a_process_reads_as_a_list_of_lines(out: Lines) -> None:
         ("info", "stopped"),
     ]
     assert out.lines[0]["address"] == "127.0.0.1:8443"
+
+
+def test_an_issuer_that_is_not_there_is_named_with_what_to_look_at(out: Lines) -> None:
+    out.log.issuer_unavailable("https://issuer.test", "tls", "look there", 2.0)
+    out.log.issuer_unavailable("https://issuer.test", "reset", None, 2.0)
+    hinted, bare = out.lines
+    assert (hinted["issuer"], hinted["failure"], hinted["hint"]) == (
+        "https://issuer.test",
+        "tls",
+        "look there",
+    )
+    assert "hint" not in bare
+
+
+def test_nobody_to_sign_in_is_a_warning_at_start_and_one_line_of_a_reload(out: Lines) -> None:
+    out.log.nobody_can_sign_in("-public-url, -oidc-issuer")
+    out.log.sign_in_needs_restart()
+    start, reload = out.lines
+    assert (start["level"], start["msg"]) == ("warn", "nobody can sign in")
+    assert (reload["level"], reload["msg"]) == ("warn", "restart needed")
 
 
 def test_a_reload_is_a_line_and_one_for_each_flag_that_waits(out: Lines) -> None:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Protocol, TypeGuard
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from foyer.exchange.ports import Answer, Fetch, FetchFailed
+from foyer.exchange.ports import Answer, Failure, Fetch, FetchFailed
 from foyer.login import document, jwks
 from foyer.login.document import Document
 from foyer.login.idtoken import TokenFault
@@ -70,8 +70,8 @@ _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 class Log(Protocol):
     """The lines of the log that are an issuer's: `foyer.observe.Log`."""
 
-    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
-        """Discovery failed, by kind, and is tried again in `retry_in` seconds."""
+    def issuer_unavailable(self, issuer: str, failure: str, hint: str | None, retry_in: float) -> None:
+        """Discovery at the configured `issuer` failed, by kind, and is tried again in `retry_in` seconds."""
 
     def issuer_keys_not_read(self, failure: str) -> None:
         """The keys could not be fetched, by kind."""
@@ -83,6 +83,13 @@ class DiscoveryFault(Enum):
     DOCUMENT = "document"
     ISSUER = "issuer"
     ENDPOINT = "endpoint"
+
+
+_HINTS = {
+    DiscoveryFault.ISSUER.value: "the document names another issuer: -oidc-issuer must be it to the letter",
+    Failure.TLS.value: "-oidc-ca-file holds the roots to verify it by",
+}
+"""What to look at first, for the failures that are the configuration's as often as the issuer's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Issuer:
     """One configured issuer.
 
     `secret` gives the client secret as it is now: it may be replaced under a running foyer.
-    `clock` is monotonic. `seen` is told after every answer (None) or failure (its kind).
+    `clock` is monotonic.
     """
 
     def __init__(
@@ -119,14 +126,12 @@ class Issuer:
         fetch: Fetch,
         clock: Callable[[], float],
         log: Log,
-        seen: Callable[[str | None], None] = lambda failure: None,
     ) -> None:
         self.url = url
         self.client_id = client_id
         self._secret = secret
         self._fetch = fetch
         self._log = log
-        self._seen = seen
         self._endpoints: Endpoints | None = None
         self._keys = KeySet(self._published_keys, clock)
 
@@ -139,7 +144,7 @@ class Issuer:
         """Discover, trying until it succeeds. `sleep` takes seconds."""
         wait = FIRST_RETRY
         while (found := await self._discover()) is not None:
-            self._log.issuer_unavailable(found, wait)
+            self._log.issuer_unavailable(self.url, found, _HINTS.get(found), wait)
             await sleep(wait)
             wait = min(2 * wait, LONGEST_RETRY)
 
@@ -188,11 +193,9 @@ class Issuer:
         if isinstance(answer, str):
             return answer
         if answer.status != 200:
-            self._seen(status_kind(answer.status))
             return status_kind(answer.status)
         found = _endpoints(answer.content, self.url)
         if isinstance(found, DiscoveryFault):
-            self._seen(found.value)
             return found.value
         self._endpoints = found
         return None
@@ -203,7 +206,6 @@ class Issuer:
         found = answer if isinstance(answer, str) else _keys(answer)
         if not isinstance(found, str):
             return found
-        self._seen(found)
         self._log.issuer_keys_not_read(found)
         return None
 
@@ -213,14 +215,9 @@ class Issuer:
     async def _ask(self, method: bytes, url: str, fields: Fields, content: bytes = b"") -> Answer | str:
         """The issuer's answer, or the kind of failure."""
         try:
-            answer = await self._fetch(
-                method, url, fields, content, limit=ANSWER_LIMIT, timeout=ANSWER_TIMEOUT
-            )
+            return await self._fetch(method, url, fields, content, limit=ANSWER_LIMIT, timeout=ANSWER_TIMEOUT)
         except FetchFailed as failed:
-            self._seen(failed.failure.value)
             return failed.failure.value
-        self._seen(status_kind(answer.status) if answer.status >= 500 else None)
-        return answer
 
 
 def status_kind(status: int) -> str:

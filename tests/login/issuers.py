@@ -151,8 +151,11 @@ class Log:
 
     def __init__(self) -> None:
         self.lines: list[tuple[object, ...]] = []
+        self.hints: list[str | None] = []
 
-    def issuer_unavailable(self, failure: str, retry_in: float) -> None:
+    def issuer_unavailable(self, issuer: str, failure: str, hint: str | None, retry_in: float) -> None:
+        assert issuer == ISSUER
+        self.hints.append(hint)
         self.lines.append(("issuer unavailable", failure, retry_in))
 
     def issuer_keys_not_read(self, failure: str) -> None:
@@ -176,12 +179,9 @@ class World:
         self.clock = Clock(NOW)
         self.monotonic = Clock(50.0)
         self.log = Log()
-        self.seen: list[str | None] = []
         self.provider = FakeIssuer(self.clock)
         self.secret = SECRET
-        self.issuer = Issuer(
-            ISSUER, CLIENT_ID, lambda: self.secret, self.provider, self.monotonic, self.log, self.seen.append
-        )
+        self.issuer = Issuer(ISSUER, CLIENT_ID, lambda: self.secret, self.provider, self.monotonic, self.log)
         self.settings = settings or LoginSettings(ORIGIN, ("openid", "email", "profile"), 28_800.0)
         self.login = Login(self.settings, self.issuer, lambda: KEYRING)
 
