@@ -30,7 +30,9 @@ LINES: dict[str, Callable[[Log], None]] = {
     "flood": lambda log: log.flood("ping"),
     "fault": lambda log: log.fault(ValueError()),
     "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),
-    "issuer_unavailable": lambda log: log.issuer_unavailable("tls", 1.0),
+    "issuer_unavailable": lambda log: log.issuer_unavailable(
+        "https://issuer.test", "tls", "-oidc-ca-file", 1.0
+    ),
     "issuer_keys_not_read": lambda log: log.issuer_keys_not_read("tls"),
     "ready": lambda log: log.ready(),
     "draining": lambda log: log.draining(1),
@@ -46,6 +48,8 @@ LINES: dict[str, Callable[[Log], None]] = {
     "configuration_refused": lambda log: log.configuration_refused("-listen", "should be", "LISTEN"),
     "configuration_reloaded": lambda log: log.configuration_reloaded(),
     "restart_needed": lambda log: log.restart_needed("-listen"),
+    "nobody_can_sign_in": lambda log: log.nobody_can_sign_in("-public-url"),
+    "sign_in_needs_restart": lambda log: log.sign_in_needs_restart(),
 }
 """Each of the log's methods, with all that its line may have."""
 
