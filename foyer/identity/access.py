@@ -35,6 +35,11 @@ class Form(NamedTuple):
             return None
         return Question(self.verb, self.resource, self.group, self.namespace, self.name)
 
+    @property
+    def half_asked(self) -> bool:
+        """Whether one of the two that a question needs was filled in alone."""
+        return bool(self.verb) != bool(self.resource)
+
 
 def read(head: RequestHead) -> Form | Interruption:
     """The form that the query of `head` is, or its refusal as malformed."""

@@ -6,6 +6,7 @@ type fails the login: a name or a group that foyer would have to guess is not th
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from foyer.login import document
@@ -34,6 +35,15 @@ class DisplayClaims:
     connector: str | None
 
 
+class ClaimFault(Enum):
+    """Which claim has another type than it must: the cause in the log, by the name it is configured by."""
+
+    EMAIL = "email"
+    DISPLAY_NAME = "displayName"
+    GROUPS = "groups"
+    CONNECTOR = "connector"
+
+
 def pointer(text: str) -> Pointer:
     """The pointer that `text` spells. Raises ValueError."""
     if not text.startswith("/"):
@@ -45,14 +55,16 @@ def pointer(text: str) -> Pointer:
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in tokens)
 
 
-def displayed(claims: Document, where: SessionClaims) -> DisplayClaims | None:
-    """The display claims, or None when one has another type than it must."""
-    email = _text(claims.get("email"))
-    name = _text(_at(claims, where.display_name))
-    groups = _texts(_at(claims, where.groups))
-    connector = _text(None if where.connector is None else _at(claims, where.connector))
-    if email is None or name is None or groups is None or connector is None:
-        return None
+def displayed(claims: Document, where: SessionClaims) -> DisplayClaims | ClaimFault:
+    """The display claims, or the first that has another type than it must."""
+    if (email := _text(claims.get("email"))) is None:
+        return ClaimFault.EMAIL
+    if (name := _text(_at(claims, where.display_name))) is None:
+        return ClaimFault.DISPLAY_NAME
+    if (groups := _texts(_at(claims, where.groups))) is None:
+        return ClaimFault.GROUPS
+    if (connector := _text(None if where.connector is None else _at(claims, where.connector))) is None:
+        return ClaimFault.CONNECTOR
     return DisplayClaims(email, name, groups, connector or None)
 
 

@@ -16,14 +16,14 @@ from hashlib import sha256
 
 from foyer.exchange.ports import Answer
 from foyer.login import answers, query, return_path
-from foyer.login.claims import SessionClaims, displayed
+from foyer.login.claims import ClaimFault, SessionClaims, displayed
 from foyer.login.document import Document
 from foyer.login.idtoken import TokenFault, check, expiry
 from foyer.login.issuer import ExchangeRefused, Issuer, defined_code
-from foyer.login.parameters import AuthorizationParameters
+from foyer.login.parameters import AuthorizationParameters, ParameterFault
 from foyer.login.progress import LIFETIME, LoginInProgress, LoginSeal, begun, cookie_name
 from foyer.login.refusal import LoginReason, RefusedLogin
-from foyer.login.sentences import refused
+from foyer.login.sentences import bytes_over, refused
 from foyer.protocol.events import Fields, RequestHead
 from foyer.session import cookies, live, spelling
 from foyer.session.keys import Keyring
@@ -105,13 +105,13 @@ class Login:
         """Begin a login. Whatever is wrong with the link is refused before the issuer is involved."""
         parameters = query.read(head.target)
         if parameters is None:
-            return refused(LoginReason.LOGIN_PARAMETER_REFUSED)
+            return refused(LoginReason.LOGIN_PARAMETER_REFUSED, cause=ParameterFault.UNREADABLE.value)
         paths = query.given(parameters, b"return_to") or [b"/"]
         if len(paths) != 1 or not return_path.is_local(paths[0]):
             return refused(LoginReason.RETURN_PATH_NOT_LOCAL)
         requested = self.settings.parameters.requested(parameters)
-        if requested is None:
-            return refused(LoginReason.LOGIN_PARAMETER_REFUSED, paths[0])
+        if isinstance(requested, ParameterFault):
+            return refused(LoginReason.LOGIN_PARAMETER_REFUSED, paths[0], cause=requested.value)
         login = begun(paths[0], now, requested.listed)
         # Both have names of their own: what is foyer's cannot be configured.
         location = self._issuer.authorization_url(requested.sent | self._authorization_request(login))
@@ -156,7 +156,8 @@ class Login:
                 cause=token.failure,
             )
         if len(token) > MAX_VALUE_BYTES:  # what no cookie can hold needs no verifying
-            return received.refused(LoginReason.SESSION_TOO_LARGE)
+            over = f"at least {bytes_over(len(token) - MAX_VALUE_BYTES)}"
+            return received.refused(LoginReason.SESSION_TOO_LARGE, cause=over)
         payload = await self._issuer.payload(token)
         at = now()
         claims = payload if isinstance(payload, TokenFault) else self._check(payload, at)
@@ -211,22 +212,23 @@ class Login:
         if not _carries(claims, received.login.nonce):
             return received.refused(LoginReason.NONCE_MISMATCH)
         session = self._session(token, claims, now)
-        if session is None:
-            return received.refused(LoginReason.SESSION_CLAIMS_INVALID)
+        if isinstance(session, ClaimFault):
+            return received.refused(LoginReason.SESSION_CLAIMS_INVALID, cause=session.value)
         value = seal(session, self._keyring())
         if len(value) > MAX_VALUE_BYTES:
-            return received.refused(LoginReason.SESSION_TOO_LARGE)
+            over = bytes_over(len(value) - MAX_VALUE_BYTES)
+            return received.refused(LoginReason.SESSION_TOO_LARGE, cause=over)
         cookie = cookies.set_cookie(COOKIE, value, session.ends_at - session.issued_at)
         # Of the origin by its whole name: no path can make another host of it.
         location = self.settings.origin + received.login.return_path.decode("ascii")
         answer = answers.redirect(303, location, [cookie, *received.clear])
         return CallbackOutcome(SignedIn(answer, session, received.previous), received.clear)
 
-    def _session(self, token: IdToken, claims: Document, now: float) -> Session | None:
-        """A session that begins now, or None when a claim it shows has the wrong type."""
+    def _session(self, token: IdToken, claims: Document, now: float) -> Session | ClaimFault:
+        """A session that begins now, or the claim it would show that has the wrong type."""
         shown = displayed(claims, self.settings.claims)
-        if shown is None:
-            return None
+        if isinstance(shown, ClaimFault):
+            return shown
         issued_at = int(now)
         return Session(
             issuer=self._issuer.url,

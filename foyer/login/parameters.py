@@ -6,6 +6,7 @@ that its author did not mean. What the values mean is between the application an
 """
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from foyer.login.query import Query
 
@@ -41,6 +42,18 @@ OWN = frozenset(
 """Parameters that are foyer's own: never configured, so never from a link either."""
 
 
+class ParameterFault(Enum):
+    """What was wrong with a link's parameter: the cause in the log, and what the sentence goes by."""
+
+    UNKNOWN = "unknown"
+    NOT_FROM_LINK = "not-from-link"
+    NOT_LISTED = "not-listed"
+    REPEATED = "repeated"
+    EMPTY = "empty"
+    TOO_LONG = "too-long"
+    UNREADABLE = "unreadable"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of the authorization request. Without a list, a link may give any value."""
@@ -49,10 +62,16 @@ class Parameter:
     allow_from_request: bool = False
     allowed_values: tuple[str, ...] | None = None
 
-    def takes(self, value: str) -> bool:
-        """Whether a link may give `value`."""
+    def fault(self, value: str) -> ParameterFault | None:
+        """Why a link may not give `value`, or None when it may."""
+        if not self.allow_from_request:
+            return ParameterFault.NOT_FROM_LINK
+        if not value:
+            return ParameterFault.EMPTY
+        if len(value.encode()) > MAX_VALUE_BYTES:
+            return ParameterFault.TOO_LONG
         listed = self.allowed_values is None or value in self.allowed_values
-        return self.allow_from_request and listed and 0 < len(value.encode()) <= MAX_VALUE_BYTES
+        return None if listed else ParameterFault.NOT_LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +94,15 @@ class AuthorizationParameters:
 
     configured: dict[str, Parameter] = field(default_factory=dict)
 
-    def requested(self, query: Query) -> RequestedParameters | None:
-        """What a link with this query asks for; None when it is refused."""
+    def requested(self, query: Query) -> RequestedParameters | ParameterFault:
+        """What a link with this query asks for, or the first thing that is wrong with it."""
         given = _given(query)
-        if given is None or not all(self._takes(name, value) for name, value in given.items()):
-            return None
+        if isinstance(given, ParameterFault):
+            return given
+        for name, value in given.items():
+            fault = self._fault(name, value)
+            if fault is not None:
+                return fault
         defaults = {
             name: parameter.default
             for name, parameter in self.configured.items()
@@ -90,23 +113,23 @@ class AuthorizationParameters:
         }
         return RequestedParameters(defaults | given, listed)
 
-    def _takes(self, name: str, value: str) -> bool:
+    def _fault(self, name: str, value: str) -> ParameterFault | None:
         parameter = self.configured.get(name)
-        return parameter is not None and parameter.takes(value)
+        return ParameterFault.UNKNOWN if parameter is None else parameter.fault(value)
 
 
-def _given(query: Query) -> dict[str, str] | None:
-    """The `oidc.` parameters of a query, or None when one is repeated, or unreadable, or all are too long."""
+def _given(query: Query) -> dict[str, str] | ParameterFault:
+    """The `oidc.` parameters of a query, unless one is repeated, or unreadable, or all are too long."""
     pairs = [(name.removeprefix(PREFIX), value) for name, value in query if name.startswith(PREFIX)]
     if sum(len(name) + len(value) for name, value in pairs) > MAX_REQUEST_BYTES:
-        return None
+        return ParameterFault.TOO_LONG
     given: dict[str, str] = {}
     for name, value in pairs:
         try:
             key, text = name.decode(), value.decode()
         except UnicodeDecodeError:  # forms are UTF-8 (RFC 6749 appendix B): this one cannot be read
-            return None
+            return ParameterFault.UNREADABLE
         if key in given:
-            return None
+            return ParameterFault.REPEATED
         given[key] = text
     return given

@@ -37,6 +37,14 @@ def test_a_question_needs_a_verb_and_a_resource(query: bytes) -> None:
     form = filled(query)
     assert isinstance(form, Form)
     assert form.question is None
+    assert form.half_asked
+
+
+@pytest.mark.parametrize("query", [b"", b"?namespace=a&group=b&name=c", b"?verb=get&resource=pods"])
+def test_a_question_that_is_whole_or_not_there_lacks_nothing(query: bytes) -> None:
+    form = filled(query)
+    assert isinstance(form, Form)
+    assert not form.half_asked
 
 
 @given(st.sampled_from(Form._fields), st.binary(max_size=6) | st.just(b"a" * 253) | st.just(b"a" * 254))

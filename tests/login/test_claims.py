@@ -2,7 +2,7 @@
 
 import pytest
 
-from foyer.login.claims import DisplayClaims, SessionClaims, displayed, pointer
+from foyer.login.claims import ClaimFault, DisplayClaims, SessionClaims, displayed, pointer
 
 # RFC 6901 section 5, but for the pointers to the whole document and to a name that is empty.
 RFC_6901 = {
@@ -64,10 +64,10 @@ def test_the_defaults_are_name_and_groups_and_no_connector() -> None:
 @pytest.mark.parametrize(("value", "connector"), [("ldap", "ldap"), ("", None), (None, None)])
 def test_a_connector_that_is_empty_is_left_out(value: object, connector: str | None) -> None:
     found = displayed({"c": value}, SessionClaims(connector=pointer("/c")))
-    assert found is not None
+    assert isinstance(found, DisplayClaims)
     assert found.connector == connector
 
 
 @pytest.mark.parametrize("value", [5, True, [], {}, "\udcff"])
 def test_a_connector_of_another_type_is_refused(value: object) -> None:
-    assert displayed({"c": value}, SessionClaims(connector=pointer("/c"))) is None
+    assert displayed({"c": value}, SessionClaims(connector=pointer("/c"))) is ClaimFault.CONNECTOR

@@ -504,23 +504,26 @@ def test_a_token_of_another_login_is_refused(nonce: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "claims",
+    ("claims", "cause"),
     [
-        {"email": 5},
-        {"name": ["Alice"]},
-        {"name": {"given": "Alice"}},
-        {"name": "half \ud800"},
-        {"groups": "admins"},
-        {"groups": ["a", 1]},
-        {"groups": ["a", None]},
-        {"groups": {"a": True}},
+        ({"email": 5}, "email"),
+        ({"name": ["Alice"]}, "displayName"),
+        ({"name": {"given": "Alice"}}, "displayName"),
+        ({"name": "half \ud800"}, "displayName"),
+        ({"groups": "admins"}, "groups"),
+        ({"groups": ["a", 1]}, "groups"),
+        ({"groups": ["a", None]}, "groups"),
+        ({"groups": {"a": True}}, "groups"),
     ],
 )
-def test_a_claim_of_another_type_fails_the_login(claims: dict[str, object]) -> None:
+def test_a_claim_of_another_type_fails_the_login_and_is_named(claims: dict[str, object], cause: str) -> None:
     world = World().discover()
     world.provider.claims = claims
     browser = world.browser()
-    assert reason(browser.finish(browser.start())) is LoginReason.SESSION_CLAIMS_INVALID
+    refused = refusal(browser.finish(browser.start()))
+    assert (refused.reason, refused.cause) == (LoginReason.SESSION_CLAIMS_INVALID, cause)
+    assert cause in refused.message
+    assert "Alice" not in repr(refused) and "admins" not in repr(refused)
 
 
 def test_missing_and_null_claims_are_empty() -> None:
@@ -563,7 +566,10 @@ def test_a_session_logs_in_up_to_the_last_byte_that_browsers_keep_and_not_past_i
                 assert session_of(browser) == signed_in(outcome).session
             else:
                 outcomes[0] = False
-                assert reason(outcome) is LoginReason.SESSION_TOO_LARGE
+                refused = refusal(outcome)
+                assert refused.reason is LoginReason.SESSION_TOO_LARGE
+                assert re.fullmatch(r"[1-9][0-9]? bytes over", str(refused.cause))
+                assert refused.message.endswith(f": {refused.cause}.")
                 assert browser.jar == {}
     assert {0, MAX_VALUE_BYTES - 1, MAX_VALUE_BYTES} <= outcomes.keys()
     assert max(outcomes) == MAX_VALUE_BYTES
@@ -579,7 +585,9 @@ def test_too_many_groups_are_refused_without_a_session_cookie(groups: int) -> No
     world.provider.claims = {"groups": [f"group-{number}" for number in range(groups)]}
     browser = world.browser()
     outcome = browser.finish(browser.start())
-    assert reason(outcome) is LoginReason.SESSION_TOO_LARGE
+    refused = refusal(outcome)
+    assert refused.reason is LoginReason.SESSION_TOO_LARGE
+    assert re.fullmatch(r"at least [0-9]+ bytes over", str(refused.cause))
     assert browser.jar == {}
 
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from foyer.exchange.ports import Answer
 from foyer.login import query
 from foyer.login.flow import LoginSettings
-from foyer.login.parameters import OWN, AuthorizationParameters, Parameter, RequestedParameters
+from foyer.login.parameters import (
+    OWN,
+    AuthorizationParameters,
+    Parameter,
+    ParameterFault,
+    RequestedParameters,
+)
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.protocol.events import RequestHead
 from tests.login.issuers import ISSUER, ORIGIN, World, refusal
@@ -27,7 +33,7 @@ CONFIGURED = AuthorizationParameters(
 DEFAULTS = {"connector_id": "audience", "prompt": "login", "audience": "https://api"}
 
 
-def asked(text: str) -> RequestedParameters | None:
+def asked(text: str) -> RequestedParameters | ParameterFault:
     read = query.read(b"/auth/login?" + text.encode())
     assert read is not None
     return CONFIGURED.requested(read)
@@ -35,7 +41,7 @@ def asked(text: str) -> RequestedParameters | None:
 
 def sent(text: str) -> dict[str, str] | None:
     requested = asked(text)
-    return None if requested is None else requested.sent
+    return None if isinstance(requested, ParameterFault) else requested.sent
 
 
 # What is sent
@@ -56,7 +62,7 @@ def test_a_parameter_without_a_list_takes_any_value() -> None:
 
 def test_nothing_is_sent_where_nothing_is_configured() -> None:
     assert AuthorizationParameters().requested([]) == RequestedParameters({}, {})
-    assert AuthorizationParameters().requested([(b"oidc.prompt", b"none")]) is None
+    assert AuthorizationParameters().requested([(b"oidc.prompt", b"none")]) is ParameterFault.UNKNOWN
 
 
 @pytest.mark.parametrize("text", ["connector_id=x", "oidc=x", "OIDC.connector_id=x", "xoidc.connector_id=x"])
@@ -68,29 +74,30 @@ def test_what_is_not_an_oidc_parameter_is_nobodys(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "cause"),
     [
-        "oidc.acr_values=x",  # unknown
-        "oidc.",
-        "oidc.Connector_id=operator",
-        "oidc.connector_id%20=operator",
-        "oidc%2Eacr_values=x",
-        "oidc.prompt=login",  # the configuration's alone, even with the same value
-        "oidc.audience=other",  # and even with one of its list
-        "oidc.connector_id=admin",  # not in the list
-        "oidc.connector_id=Operator",
-        "oidc.connector_id=operator+",
-        "oidc.connector_id=operator&oidc.connector_id=operator",  # repeated
-        "oidc.connector_id=operator&oidc.connector%5Fid=audience",
-        "oidc.connector_id=",  # empty
-        "oidc.connector_id",
-        "oidc.login_hint=",
-        "oidc.login_hint=%FF",  # not to be read as text
-        "oidc.%FF=x",
+        ("oidc.acr_values=x", "unknown"),
+        ("oidc.", "unknown"),
+        ("oidc.Connector_id=operator", "unknown"),
+        ("oidc.connector_id%20=operator", "unknown"),
+        ("oidc%2Eacr_values=x", "unknown"),
+        ("oidc.prompt=login", "not-from-link"),  # the configuration's alone, even with the same value
+        ("oidc.audience=other", "not-from-link"),  # and even with one of its list
+        ("oidc.connector_id=admin", "not-listed"),
+        ("oidc.connector_id=Operator", "not-listed"),
+        ("oidc.connector_id=operator+", "not-listed"),
+        ("oidc.connector_id=operator&oidc.connector_id=operator", "repeated"),
+        ("oidc.connector_id=operator&oidc.connector%5Fid=audience", "repeated"),
+        ("oidc.connector_id=", "empty"),
+        ("oidc.connector_id", "empty"),
+        ("oidc.login_hint=" + "a" * 513, "too-long"),
+        ("oidc.login_hint=" + "a" * 1100, "too-long"),
+        ("oidc.acr_values=%FF", "unreadable"),
+        ("oidc.%FF=x", "unreadable"),
     ],
 )
-def test_anything_else_refuses_the_whole_link(text: str) -> None:
-    assert sent(text) is None
+def test_anything_else_refuses_the_whole_link_and_says_by_what(text: str, cause: str) -> None:
+    assert asked(text) is ParameterFault(cause)
     assert sent(f"oidc.login_hint=ada&{text}") is None
 
 
@@ -111,7 +118,7 @@ def test_names_and_values_have_at_most_1024_bytes_in_all() -> None:
 
     def taken(last: int) -> bool:
         pairs = [(b"oidc." + b"a" * 100, b"v" * 512), (b"oidc." + b"b" * 100, b"v" * last)]
-        return parameters.requested(pairs) is not None
+        return isinstance(parameters.requested(pairs), RequestedParameters)
 
     assert taken(312)
     assert not taken(313)
@@ -130,11 +137,11 @@ def test_only_configured_names_are_ever_sent_each_with_a_value_it_allows(
     pairs: list[tuple[bytes, bytes]],
 ) -> None:
     requested = CONFIGURED.requested(pairs)
-    if requested is None:
+    if isinstance(requested, ParameterFault):
         return
     for name, value in requested.sent.items():
         parameter = CONFIGURED.configured[name]
-        assert value == parameter.default or parameter.takes(value)
+        assert value == parameter.default or parameter.fault(value) is None
     assert "login_hint" not in requested.listed
     assert requested.listed.items() <= requested.sent.items()
 
@@ -179,6 +186,8 @@ def test_a_refused_link_sends_nothing_and_its_values_are_neither_shown_nor_logge
     assert (refused.reason.word, refused.reason.status) == ("login-parameter-refused", 400)
     assert "s3cret" not in repr(refused)
     assert "operator" not in repr(refused)
+    assert refused.cause in {fault.value for fault in ParameterFault}
+    assert refused.message.startswith("The sign-in link ")
     assert where.provider.asked == before
     assert "s3cret" not in repr(where.log.lines)
 

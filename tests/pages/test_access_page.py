@@ -44,6 +44,12 @@ def test_it_says_who_is_asked_about() -> None:
     assert "signed in as ada@example.test" in text(page())
 
 
+@pytest.mark.parametrize("form", [Form("demo", "get", "", "", ""), Form("demo", "", "pods", "", "")])
+def test_half_a_question_is_answered_with_what_one_needs(form: Form) -> None:
+    assert "A question needs a verb and a resource." in text(page(form))
+    assert "A question needs" not in text(page()) + text(page(ASKED, decision=Decision(True, "", "")))
+
+
 def test_every_field_has_its_label_and_what_was_filled_in() -> None:
     form = Form("demo", "get", "pods/log", "apps", "one")
     document = page(form, decision=Decision(True, "", ""))
