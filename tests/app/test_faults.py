@@ -19,7 +19,7 @@ def test_a_fault_that_ends_the_process_is_a_log_line_and_exit_code_1(
     assert foyer.app.serve(config, lambda: config) == 1
     out, err = capfd.readouterr()
     assert out == ""
-    line = json.loads(err)
+    line = [json.loads(each) for each in err.splitlines()][-1]
     assert (line["level"], line["msg"], line["error"]) == ("error", "internal error", "ZeroDivisionError")
     assert line["at"].startswith("test_faults.py:")
     assert "nobody should see" not in err
