@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,27 +131,37 @@ class Ingress:
         return [received for received in self.application.received if received.target == target]
 
 
+@contextmanager
+def running_ingress(
+    cluster: Cluster, flags: dict[str, str], leaks: Leaks, folder: Path, origin: str
+) -> Iterator[Ingress]:
+    port = free_port()
+    plain = {name: value for name, value in flags.items() if not name.startswith("-tls-")}
+    there = plain | {"-listen": f"127.0.0.1:{port}", "-public-url": origin}
+    # The probes are not the ingress's to pass on.
+    foyer = Foyer(there, f"http://127.0.0.1:{port}", cluster.env["CA_FILE"], leaks)
+    foyer.wait_until(200)
+    with closing(Application()) as application:
+        nginx = Nginx(
+            folder,
+            origin=origin,
+            certificate=cluster.env["SERVER_CERT_FILE"],
+            key=cluster.env["SERVER_KEY_FILE"],
+            foyer=port,
+            application=application.port,
+        )
+        with closing(nginx):
+            yield Ingress(nginx, foyer, application)
+    assert foyer.stop() == 0
+
+
 @pytest.fixture(scope="module")
 def ingress(
     cluster: Cluster, flags: dict[str, str], leaks: Leaks, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ingress]:
-    application, port = Application(), free_port()
-    nginx = Nginx(
-        tmp_path_factory.mktemp("nginx"),
-        origin=cluster.ingress_url,
-        certificate=cluster.env["SERVER_CERT_FILE"],
-        key=cluster.env["SERVER_KEY_FILE"],
-        foyer=port,
-        application=application.port,
-    )
-    plain = {name: value for name, value in flags.items() if not name.startswith("-tls-")}
-    there = plain | {"-listen": f"127.0.0.1:{port}", "-public-url": cluster.ingress_url}
-    foyer = Foyer(there, cluster.ingress_url, cluster.env["CA_FILE"], leaks)
-    foyer.wait_until(200)
-    yield Ingress(nginx, foyer, application)
-    nginx.close()
-    assert foyer.stop() == 0
-    application.close()
+    folder = tmp_path_factory.mktemp("nginx")
+    with running_ingress(cluster, flags, leaks, folder, cluster.ingress_url) as ingress:
+        yield ingress
 
 
 @pytest.fixture
@@ -255,6 +266,54 @@ def test_a_signed_out_script_gets_foyers_401_and_no_redirect(visiting: Browser) 
     assert_refused(answer, 401, "Unauthorized")
     answer = visiting.request("POST", "/app/data", {"content-type": "text/plain"}, b"content")
     assert_refused(answer, 401, "Unauthorized")
+
+
+def test_somebody_whom_the_api_server_refuses_reads_its_refusal(
+    ingress: Ingress, cluster: Cluster, open_browser: OpenBrowser, web: Web, http_version: str
+) -> None:
+    token = cluster.mint("late@example.com", groups="demo-editors", ttl=-60)
+    late = open_browser(http_version, {SESSION: web.sealing.seal(token, time.time() + 600)}, ingress.origin)
+    answer = late.get("/app/late", sec_fetch_mode="navigate")
+    assert (answer.status_code, INTERRUPTION in answer.headers) == (401, False)
+    assert (answer.json()["kind"], answer.json()["reason"]) == ("Status", "Unauthorized")
+    assert ingress.received("/app/late") == []
+
+
+@pytest.fixture(scope="module")
+def cut_off(
+    cluster: Cluster, flags: dict[str, str], leaks: Leaks, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Ingress]:
+    """An ingress whose foyer has an API server that nobody is at home at."""
+    there = flags | {"-kubernetes-server": f"https://127.0.0.1:{free_port()}"}
+    origin, folder = f"https://127.0.0.1:{free_port()}", tmp_path_factory.mktemp("cut-off")
+    with running_ingress(cluster, there, leaks, folder, origin) as ingress:
+        yield ingress
+
+
+def test_without_an_api_server_it_is_foyers_503_and_no_page_of_nginxs(
+    cut_off: Ingress, cluster: Cluster, open_browser: OpenBrowser, web: Web, http_version: str
+) -> None:
+    token = cluster.mint("alone@example.com", groups="demo-editors")
+    alone = open_browser(http_version, {SESSION: web.sealing.seal(token, time.time() + 600)}, cut_off.origin)
+    assert_refused(alone.get("/app/alone"), 503, "IdentityUnavailable")
+    page = alone.get("/app/alone", sec_fetch_mode="navigate", sec_fetch_dest="document", accept="text/html")
+    assert (page.status_code, page.headers[INTERRUPTION]) == (503, "IdentityUnavailable")
+    assert page.headers["content-type"].startswith("text/html")
+    assert cut_off.received("/app/alone") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "whose"),
+    [("/auth", "foyer"), ("/k8s/none", "foyer"), ("/_foyer/none", "foyer"), ("/authors", "application")],
+)
+def test_prefixes_are_whole_segments(
+    alice_there: Browser, ingress: Ingress, path: str, whose: str, http_version: str
+) -> None:
+    target = f"{path}?{http_version[5]}"
+    answer = alice_there.get(target)
+    assert answer.status_code == (404 if whose == "foyer" else 200)
+    assert (INTERRUPTION in answer.headers) is (whose == "foyer")
+    assert len(ingress.received(target)) == (whose == "application")
 
 
 @pytest.mark.parametrize(

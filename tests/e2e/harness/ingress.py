@@ -1,11 +1,11 @@
 """A real nginx before foyer and an application: the external-auth arrangement of spec 02, The check.
 
-What is written here is what an operator would write: foyer's prefixes to foyer, everything else to
-the application, once `auth_request` has asked foyer about it.
+Its configuration is the one of docs/ingress.md, read from there, so what operators are told is what runs.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -17,7 +17,9 @@ import pytest
 
 from tests.e2e.harness.waiting import wait_for
 
-CONFIGURATION = r"""
+DOCUMENT = Path(__file__).parents[3] / "docs" / "ingress.md"
+
+AROUND = """
 daemon off;
 master_process off;
 pid {folder}/nginx.pid;
@@ -30,65 +32,19 @@ http {{
   fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
-
-  # A session goes to foyer alone: the application gets its own cookies.
-  map $http_cookie $cookies_of_the_application {{
-    default $http_cookie;
-    "~^(?<before>.*?)__Host-krm-foyer-session=[^;]*;?\s*(?<after>.*)$" $before$after;
-  }}
-
-  upstream foyer {{ server 127.0.0.1:{foyer}; keepalive 8; }}
-  upstream application {{ server 127.0.0.1:{application}; }}
-
-  server {{
-    listen 127.0.0.1:{port} ssl http2;
-    ssl_certificate {certificate};
-    ssl_certificate_key {key};
-    proxy_http_version 1.1;
-    proxy_set_header Connection "";
-
-    location ~ ^/(auth|k8s|stream|fleet|targets|_foyer|healthz|readyz)(/|$) {{
-      proxy_pass http://foyer;
-      proxy_buffering off;
-      proxy_request_buffering off;
-    }}
-
-    location / {{
-      auth_request /foyer-check;
-      auth_request_set $identity $upstream_http_krm_foyer_identity;
-      error_page 401 403 = @foyer_answers;
-      proxy_set_header Krm-Foyer-Identity $identity;
-      proxy_set_header Cookie $cookies_of_the_application;
-      proxy_pass http://application;
-    }}
-
-    # Content-Length goes with the content, which stays here.
-    location = /foyer-check {{
-      internal;
-      proxy_pass http://foyer/auth/check?identity=true;
-      proxy_pass_request_body off;
-      proxy_set_header Connection "";
-      proxy_set_header Content-Length "";
-      proxy_set_header X-Forwarded-Method $request_method;
-      proxy_set_header X-Forwarded-Uri $request_uri;
-      proxy_buffer_size 16k;
-      proxy_buffers 8 16k;
-    }}
-
-    # auth_request keeps nothing of a refusal but its status: what foyer has to say is asked for again.
-    location @foyer_answers {{
-      rewrite ^ /auth/check?redirect=true? break;
-      proxy_method GET;
-      proxy_pass http://foyer;
-      proxy_pass_request_body off;
-      proxy_set_header Connection "";
-      proxy_set_header Content-Length "";
-      proxy_set_header X-Forwarded-Method $request_method;
-      proxy_set_header X-Forwarded-Uri $request_uri;
-    }}
-  }}
+{documented}
 }}
 """
+
+
+def documented(here: dict[str, str]) -> str:
+    """The arrangement as the document has it, with each place it names once replaced by one of `here`."""
+    (found,) = re.findall(r"^```nginx\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    text = str(found)
+    for there, place in here.items():
+        assert text.count(there) == 1, there
+        text = text.replace(there, place)
+    return text
 
 
 @dataclass
@@ -154,16 +110,14 @@ class Nginx:
             pytest.skip("no nginx: its command is not there")
         self.origin = origin
         configuration = folder / "nginx.conf"
-        configuration.write_text(
-            CONFIGURATION.format(
-                folder=folder,
-                port=origin.rpartition(":")[2],
-                certificate=certificate,
-                key=key,
-                foyer=foyer,
-                application=application,
-            )
-        )
+        here = {
+            "server foyer:8080;": f"server 127.0.0.1:{foyer};",
+            "server application:8080;": f"server 127.0.0.1:{application};",
+            "listen 443 ": f"listen 127.0.0.1:{origin.rpartition(':')[2]} ",
+            "tls.crt": certificate,
+            "tls.key": key,
+        }
+        configuration.write_text(AROUND.format(folder=folder, documented=documented(here)))
         self._log = folder / "error.log"
         self._log.touch()
         self._process = subprocess.Popen(
