@@ -31,7 +31,8 @@ class RefusedLogin:
 
     `message` is a sentence for people. `code` is an error code that OAuth or OIDC defines, else
     `unknown`, and `issuer_status` the HTTP status, where the issuer answered: nothing else that
-    it sent is ever kept. `cause` is the kind for the log (`expired`, `signature`, …).
+    it sent is ever kept. `cause` is what was wrong, in a word of a fixed set, for the log (`expired`,
+    `signature`, `not-listed`, `groups`, …), or how many bytes a session was over: never a value.
     `retry` is the local URL that tries again.
     """
 
