@@ -279,6 +279,17 @@ def test_somebody_whom_the_api_server_refuses_reads_its_refusal(
     assert ingress.received("/app/late") == []
 
 
+def test_cookies_of_many_kilobytes_pass_nginx_and_the_check(
+    alice_there: Browser, ingress: Ingress, http_version: str
+) -> None:
+    own = "own=" + "1" * 12_000
+    target = f"/app/cookies/{http_version[5]}"
+    cookies = {"cookie": f"{SESSION}={alice_there.jar.cookies[SESSION]}; {own}"}
+    assert alice_there.request("GET", target, cookies).status_code == 200
+    [received] = ingress.received(target)
+    assert received.all("cookie") == [own]
+
+
 @pytest.fixture(scope="module")
 def cut_off(
     cluster: Cluster, flags: dict[str, str], leaks: Leaks, tmp_path_factory: pytest.TempPathFactory
