@@ -38,8 +38,8 @@ LINGER_TIME = 10.0
 lost to a TCP reset (RFC 9112 section 9.6)."""
 
 SHORT_LINGER_TIME = 1.0
-"""The same when foyer is stopping, which one client that goes on sending should not hold up, and for one
-that floods it, whose rest costs us something to read."""
+"""The same when foyer is stopping, which one client that goes on sending should not hold up, and for one that
+floods it, whose rest costs something to read."""
 
 UPLOAD_STEP = 1024
 """Bytes from which an upload counts as moving (`UPLOAD_TIME`): one a minute would hold its place for ever."""
@@ -66,12 +66,11 @@ class BrowserConnection(Connection):
     __slots__ = (
         "_application",
         "_choked",
+        "_flooded",
         "_left",
         "_life",
-        "_linger_time",
         "_since",
         "_sniffed",
-        "_waiting",
         "_wheel",
         "sides",
     )
@@ -88,8 +87,7 @@ class BrowserConnection(Connection):
         self._left = left
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
         self._life = Life.OPENING
-        self._linger_time = LINGER_TIME
-        self._waiting = False  # for a turn to go on with what was received
+        self._flooded = False
         self._choked = False  # when it was last looked at
         self._since = turn.now()  # when what is waited for now began
         wheel.add(self, self._since + HEAD_TIME)
@@ -117,6 +115,7 @@ class BrowserConnection(Connection):
 
     def received(self, data: bytes) -> None:
         """Bytes from the browser."""
+        self.has_read(len(data))
         if self.codec is None:
             if not self._sniffed:
                 self._since = self.turn.now()
@@ -135,7 +134,8 @@ class BrowserConnection(Connection):
         if not codec.held and not self.sides:
             self._since = now  # the first byte of a head
         self._guarded(lambda: codec.receive(data, now, TURN_WORK))
-        self._go_on_later(codec)
+        if codec.unfinished:
+            self.later()
         if codec.held > PIPELINE_LIMIT and not codec.multiplexed and self.sides:
             self.wire.pause()
         self.touch()
@@ -148,35 +148,34 @@ class BrowserConnection(Connection):
             step()
         except ProtocolFault as fault:
             if isinstance(fault, FloodFault):
-                self._flooded(fault.flood)
+                self._flood(fault.flood)
             for side in list(self.sides.values()):
                 self._gone(side)
             codec.refuse(fault)
             codec.closing = True
             self.touch()
 
-    def _flooded(self, flood: Flood) -> None:
-        self._linger_time = SHORT_LINGER_TIME
+    def _flood(self, flood: Flood) -> None:
+        self._flooded = True
         self._application.flood(flood.word)
 
-    def _go_on_later(self, codec: H1Server | H2Server) -> None:
-        """What is left of a turn's work waits for another, and the browser with it; so do its answers."""
-        if codec.unfinished and not codec.closing and not self._waiting and not self.wire.choked:
-            self._waiting = True
-            self.wire.busy(True)
-            self.turn.later(self)
-
     def go_on(self) -> None:
-        """Another turn's work."""
+        """Another turn's work on what has come and, when there is none left, another turn's reading."""
         self._waiting = False
         codec = self.codec
-        if codec is None or self.wire.closing or codec.closing:
+        if codec is None or self.wire.closing:
             return
-        now = self.turn.now()
-        self._guarded(lambda: codec.proceed(now, TURN_WORK))
-        if not codec.unfinished:
-            self.wire.busy(False)
-        self.touch()
+        if codec.unfinished and not codec.closing and not self.wire.choked:
+            now = self.turn.now()
+            self._guarded(lambda: codec.proceed(now, TURN_WORK))
+            self.touch()  # what is left of it then waits again
+        if not codec.unfinished or codec.closing:
+            super().go_on()
+
+    def writable(self) -> None:
+        """The browser has taken something."""
+        self._choked = False
+        super().writable()
 
     def ended(self, clean: bool) -> None:
         """The browser sends no more."""
@@ -316,6 +315,7 @@ class BrowserConnection(Connection):
     def flush(self) -> None:
         """Sends what was queued, then goes on with what waited for it."""
         self._touched = False
+        self._read = 0
         codec = self.codec
         if codec is None or self.wire.closing:
             return
@@ -325,7 +325,8 @@ class BrowserConnection(Connection):
         if codec.closing:
             self._leave(codec)
         elif codec.unfinished:
-            self._go_on_later(codec)
+            if not self.wire.choked:
+                self.later()
         elif codec.held and not self.sides:
             self._await_head(codec)
 
@@ -356,12 +357,13 @@ class BrowserConnection(Connection):
             self._close()
 
     def _linger(self) -> None:
-        if self._life is not Life.LINGERING:
-            seconds = SHORT_LINGER_TIME if self._life is Life.DRAINING else self._linger_time
-            self._become(Life.LINGERING, seconds)
-            self.wire.busy(False)
-            self.wire.resume()
-            self.wire.finish()
+        if self._life is Life.LINGERING:
+            return
+        short = self._flooded or self._life is Life.DRAINING
+        self._become(Life.LINGERING, SHORT_LINGER_TIME if short else LINGER_TIME)
+        self.wire.busy(False)
+        self.wire.resume()
+        self.wire.finish()
 
     def _cut_off(self) -> None:
         """Ends the connection without close_notify, after what was written."""
@@ -411,7 +413,7 @@ class BrowserConnection(Connection):
     def _due_within(self, now: float) -> float:
         """Exchanges are open: none may hold its upload still, nor its browser take nothing."""
         if self.wire.choked and self._choked:
-            self._flooded(Flood.NEVER_READS)
+            self._flood(Flood.NEVER_READS)
             self.wire.abort()
             return now + CLOSING_TIME
         self._choked = self.wire.choked

@@ -19,6 +19,10 @@ from foyer.protocol.h2 import H2Client, H2Server
 QUANTUM = 32 * 1024
 """Bytes one side may send before its siblings have their turn, and a write's size."""
 
+TURN_BYTES = 64 * 1024
+"""Bytes read of one connection in one turn of the loop, to be passed by one read at most. uvloop would read
+32 times, 3 MiB, from a peer who keeps up with it, before it looks at anybody else."""
+
 CLOSING_TIME = 10.0
 """Seconds that what was written last has to leave, before a close becomes an abort."""
 
@@ -28,7 +32,7 @@ S = TypeVar("S", bound=Side)
 class Connection:
     """What both roles share: the sides' queues, the pauses, and the flush."""
 
-    __slots__ = ("_pumping", "_ready", "_touched", "codec", "slot", "turn", "wire")
+    __slots__ = ("_pumping", "_read", "_ready", "_touched", "_waiting", "codec", "slot", "turn", "wire")
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -38,6 +42,29 @@ class Connection:
         self._ready: deque[Side] = deque()  # sides with something to send, each once
         self._touched = False
         self._pumping = False
+        self._waiting = False  # for a turn to go on
+        self._read = 0  # bytes in this turn
+
+    # What is read, a turn's worth at a time.
+
+    def has_read(self, size: int) -> None:
+        """`size` bytes came."""
+        self._read += size
+        if self._read >= TURN_BYTES:
+            self.later()
+
+    def later(self) -> None:
+        """The rest is for another turn, and the peer waits until then."""
+        if not self._waiting:
+            self._waiting = True
+            self.wire.busy(True)
+            self.turn.later(self)
+
+    def go_on(self) -> None:
+        """That turn has come."""
+        self._waiting = False
+        self._read = 0
+        self.wire.busy(False)
 
     # What a side asks for.
 

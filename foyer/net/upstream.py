@@ -78,12 +78,13 @@ class UpstreamConnection(Connection):
 
     def received(self, data: bytes) -> None:
         """Bytes from the server."""
+        self.has_read(len(data))
         codec = self.codec
         if codec is None or codec.closing:
             return
         self._heard, self._pinged = self.turn.now(), False
         try:
-            codec.receive(data)
+            codec.receive(data, self._heard)
         except ProtocolFault:
             codec.closing = True
             self._all_gone(Failure.PROTOCOL)
@@ -249,6 +250,7 @@ class UpstreamConnection(Connection):
     def flush(self) -> None:
         """Sends what was queued; closes when there is nothing left to wait for."""
         self._touched = False
+        self._read = 0
         codec = self.codec
         if codec is None or self.wire.closing:
             return

@@ -344,7 +344,7 @@ class H1Client(_H1):
         self.stream += 1
         return self.stream
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes, now: float = 0.0) -> None:
         """Takes what the API server sent. Raises `ProtocolFault`."""
         if self.closing:
             return

@@ -20,7 +20,7 @@ from hpack import NeverIndexedHeaderTuple
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.fields import NO_CONTENT, are_trailers, request_head, response_head
-from foyer.protocol.floods import ALL, HEAD_WORK, USEFUL_PIECE, Flood, FloodFault, Floods
+from foyer.protocol.floods import ALL, HEAD_WORK, OPENED_AFTER, USEFUL_PIECE, Flood, FloodFault, Floods
 from foyer.protocol.framing import MAX_RESPONSE_FIELDS
 from foyer.protocol.machine import Machine
 
@@ -161,7 +161,7 @@ class _H2:
                 self.unfinished = True
                 break
             kind = data[position + 3]
-            work -= HEAD_WORK if kind == _HEADERS else 1
+            work -= 1 if kind != _HEADERS else HEAD_WORK + length // 1024
             frame = data[position:stop]
             self._count(kind, frame)
             if kind or frame[4] or not self._plain_data(frame):
@@ -335,7 +335,7 @@ class _H2:
         if not self._sendable(stream):
             return
         size = min(self.machine.max_outbound_frame_size, _MAX_FRAME)
-        self.floods.pieces += (len(data) >= USEFUL_PIECE) + max(0, len(data) - 1) // size
+        self.floods.pieces += (len(data) >= USEFUL_PIECE) + len(data) // OPENED_AFTER
         last = max(0, len(data) - 1) // size * size if end else len(data)
         for at in range(0, last, size):
             self.machine.send_plain_data(stream, data[at : at + size])
