@@ -62,7 +62,7 @@ class Browser:
         assert self.head is not None and data
         self._queue += data
         self.most_queued = max(self.most_queued, self.queued)
-        self._full = self.queued >= HIGH_WATER
+        self._full = self._full or self.queued >= HIGH_WATER
 
     def finish(self) -> None:
         self._may_send()
@@ -149,7 +149,7 @@ class Upstream:
     def send(self, data: bytes) -> None:
         assert not self.over and self.head is not None and not self.finished and data
         self._queue += data
-        self._full = self.queued >= HIGH_WATER
+        self._full = self._full or self.queued >= HIGH_WATER
 
     def finish(self) -> None:
         assert not self.over and not self.finished
