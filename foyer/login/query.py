@@ -11,6 +11,10 @@ from urllib.parse import unquote_to_bytes
 
 Query: TypeAlias = list[tuple[bytes, bytes]]
 
+MAX_PARAMETERS = 64
+"""Parameters of a query that is read: no link or issuer sends a tenth of it, and 32,000 empty ones held the
+loop for 17 ms."""
+
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -22,10 +26,12 @@ def read(target: bytes) -> Query | None:
 
 def read_what_can_be(target: bytes) -> tuple[Query, bool]:
     """Every parameter that can be read, in order, and whether that is all of them."""
-    parameters = [parameter for parameter in target.partition(b"?")[2].split(b"&") if parameter]
+    found = target.partition(b"?")[2].split(b"&", MAX_PARAMETERS)
+    parameters = [parameter for parameter in found[:MAX_PARAMETERS] if parameter]
     sound = [parameter for parameter in parameters if not _BAD_ESCAPE.search(parameter)]
     pairs = [parameter.partition(b"=") for parameter in sound]
-    return [(_decoded(name), _decoded(value)) for name, _, value in pairs], len(sound) == len(parameters)
+    whole = len(found) <= MAX_PARAMETERS and len(sound) == len(parameters)
+    return [(_decoded(name), _decoded(value)) for name, _, value in pairs], whole
 
 
 def given(query: Query, name: bytes) -> list[bytes]:

@@ -136,9 +136,13 @@ class BrowserConnection(Connection):
         self._guarded(lambda: codec.receive(data, now, TURN_WORK))
         if codec.unfinished:
             self.later()
-        if codec.held > PIPELINE_LIMIT and not codec.multiplexed and self.sides:
+        if self._has_enough(codec):
             self.wire.pause()
         self.touch()
+
+    def _has_enough(self, codec: H1Server | H2Server) -> bool:
+        """Pipelined requests are waiting to their limit: each answer makes room for one, not for a read."""
+        return not codec.multiplexed and codec.held > PIPELINE_LIMIT
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Runs a step of the codec; a breach of the protocol ends the connection."""
@@ -334,8 +338,9 @@ class BrowserConnection(Connection):
         """Goes on with a pipelined request, or waits for a head's rest: no longer for being asked again."""
         held = codec.held
         now = self.turn.now()
-        self.wire.resume()
         self._guarded(lambda: codec.proceed(now, TURN_WORK))
+        if not self._has_enough(codec):
+            self.wire.resume()
         if codec.held != held:
             self.touch()
         elif not codec.closing:

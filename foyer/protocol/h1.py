@@ -317,6 +317,8 @@ class H1Server(_H1):
                 b"cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n%b"
                 % (fault.status, reason, len(text), text)
             )
+        elif self._h11.our_state is h11.SEND_BODY:
+            self.cut = True  # a response was going on: it ends, and must not look whole
 
     def go_away(self) -> None:
         """No more requests after the one in progress."""

@@ -303,7 +303,7 @@ class _H2:
         if not self.closing:
             self.closing = self.unread = True
             self.unfinished = False
-            self._held = b""
+            self._held, self._block = b"", 0
             self._goodbye += self._goaway(code)
 
     def _goaway(self, code: ErrorCodes) -> bytes:
@@ -394,8 +394,8 @@ class H2Server(_H2):
 
     @property
     def held(self) -> int:
-        """Bytes of an unfinished frame, and of frames that wait."""
-        return len(self._held)
+        """Bytes of an unfinished frame or header block, and of frames that wait."""
+        return len(self._held) + self._block
 
     def _count(self, kind: int, frame: bytes) -> None:
         if kind == _DATA:

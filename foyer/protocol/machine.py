@@ -9,6 +9,7 @@ library's inner methods: `pyproject.toml` bounds its version, and each has a tes
 goes another way.
 """
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ import h2.config
 import h2.connection
 import h2.events
 import h2.exceptions
+import h2.stream
 import hpack
 import hpack.hpack
 import hyperframe.frame
@@ -28,6 +30,8 @@ from hpack.hpack import encode_integer
 from hpack.table import HeaderTable
 
 from foyer_native import huffman
+
+_LENGTH = re.compile(rb"[0-9]{1,15}")
 
 _ENTRY = 32  # what a field counts for besides its octets (RFC 7541 section 4.1)
 
@@ -50,6 +54,19 @@ def _decode_huffman(coded: bytes) -> bytes:
 
 # The other patch: in Python it is 170 ns an octet, and 4 ms for the longest list a browser may send.
 hpack.hpack.decode_huffman = _decode_huffman  # type: ignore[assignment,attr-defined]
+
+
+def _expected_length(stream: h2.stream.H2Stream, fields: Iterable[tuple[bytes, bytes]]) -> None:
+    stream._expected_content_length = 0 if stream.request_method == b"HEAD" else None
+    if stream._expected_content_length is None:
+        lengths = [value for name, value in fields if name == b"content-length"]
+        if len(lengths) == 1 and _LENGTH.fullmatch(lengths[0]):
+            stream._expected_content_length = int(lengths[0])
+
+
+# And the last: h2 ends the whole connection for a Content-Length that is no number or stands twice. Behind
+# an ingress one client would end everybody's responses: `foyer.protocol.fields` refuses that head alone.
+h2.stream.H2Stream._initialize_content_length = _expected_length  # type: ignore[method-assign,assignment]
 
 MAX_SIZE_UPDATES = 2
 """Changes of the table's size that a header block may begin with: the smallest since the last block, and the

@@ -34,6 +34,12 @@ def test_a_query_is_read_as_forms_are_written(target: bytes, query: object) -> N
     assert read(target) == query
 
 
+def test_a_query_has_64_parameters_and_no_more() -> None:
+    assert len(read(b"/a?" + b"&".join([b"b=1"] * 64)) or []) == 64
+    assert read(b"/a?" + b"&".join([b"b=1"] * 65)) is None
+    assert read(b"/a?" + b"&" * 64) is None
+
+
 @pytest.mark.parametrize("target", [b"/a?b=%", b"/a?b=%2", b"/a?b=%zz", b"/a?%=1", b"/a?b=1&c=%u0041"])
 def test_a_query_that_cannot_be_read_whole_is_not_read(target: bytes) -> None:
     assert read(target) is None

@@ -294,6 +294,7 @@ def test_a_fault_after_the_response_began_is_answered_by_no_second_one(server: T
     server.codec.refuse(ProtocolFault("a reason"))
     assert server.says() == b""
     assert server.codec.closing
+    assert server.codec.cut, "it ends short, and not as if it were whole"
 
 
 def test_a_response_cut_short_ends_with_the_connection_and_without_a_last_chunk(

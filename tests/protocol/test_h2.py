@@ -213,6 +213,15 @@ def test_malformed_trailers_are_no_end(fields: Fields) -> None:
     assert said(talk) == ["RST_STREAM 1 PROTOCOL_ERROR"]
 
 
+@pytest.mark.parametrize("length", [b"x", b"-3", b"+3", b"3,3", b"", b"0x3", b"3_0", b"1" * 20])
+def test_a_length_that_is_no_number_is_the_end_of_its_stream_alone(length: bytes) -> None:
+    talk = server()
+    talk.hears(headers(1, POST, end=False))
+    assert talk.hears(headers(3, [*POST, (b"content-length", length)], end=False)) == []
+    assert said(talk) == ["RST_STREAM 3 PROTOCOL_ERROR"]
+    assert talk.hears(data(1, b"x", end=True)) == ["1 content x", "1 end"]
+
+
 def test_content_beyond_its_length_is_the_end_of_its_stream_alone() -> None:
     talk = server()
     talk.hears(headers(1, [*POST, (b"content-length", b"5")], end=False) + headers(3, POST, end=False))
