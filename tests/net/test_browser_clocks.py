@@ -552,7 +552,7 @@ def test_pipelined_requests_beyond_64_kib_wait_in_the_transport(tls: str | None)
 
 
 def test_an_answer_makes_room_for_a_request_and_not_for_a_read() -> None:
-    """However many small requests stand in line: one connection's line was once let grow with every answer."""
+    """However many small requests stand in line: it was once let grow with every answer."""
     browser = Browser(None)
     browser.bring(ONE)
     read = ONE * (PIPELINE_LIMIT // len(ONE))
