@@ -111,6 +111,7 @@ class BrowserConnection(Connection):
 
     def _speak(self, codec: H1Server | H2Server) -> None:
         self.codec = codec
+        codec.work = TURN_WORK
         self.touch()
 
     def received(self, data: bytes) -> None:
@@ -133,7 +134,7 @@ class BrowserConnection(Connection):
         now = self.turn.now()
         if not codec.held and not self.sides:
             self._since = now  # the first byte of a head
-        self._guarded(lambda: codec.receive(data, now, TURN_WORK))
+        self._guarded(lambda: codec.receive(data, now))
         if codec.unfinished:
             self.later()
         if self._has_enough(codec):
@@ -171,7 +172,8 @@ class BrowserConnection(Connection):
             return
         if codec.unfinished and not codec.closing and not self.wire.choked:
             now = self.turn.now()
-            self._guarded(lambda: codec.proceed(now, TURN_WORK))
+            codec.work = TURN_WORK
+            self._guarded(lambda: codec.proceed(now))
             self.touch()  # what is left of it then waits again
         if not codec.unfinished or codec.closing:
             super().go_on()
@@ -323,6 +325,7 @@ class BrowserConnection(Connection):
         codec = self.codec
         if codec is None or self.wire.closing:
             return
+        codec.work = TURN_WORK
         self.drain()
         if self._life is Life.DRAINING and not self.sides:
             codec.closing = True
@@ -338,7 +341,7 @@ class BrowserConnection(Connection):
         """Goes on with a pipelined request, or waits for a head's rest: no longer for being asked again."""
         held = codec.held
         now = self.turn.now()
-        self._guarded(lambda: codec.proceed(now, TURN_WORK))
+        self._guarded(lambda: codec.proceed(now))
         if not self._has_enough(codec):
             self.wire.resume()
         if codec.held != held:

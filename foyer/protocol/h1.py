@@ -135,6 +135,7 @@ class H1Server(_H1):
         "floods",
         "unfinished",
         "until_close",
+        "work",
     )
 
     def __init__(self, sink: Sink) -> None:
@@ -146,6 +147,7 @@ class H1Server(_H1):
         self._now = 0.0
         self.floods = Floods()
         self.unfinished = False  # heads or content have come, and wait for `proceed`
+        self.work = ALL  # how much may be done, in chunks: whoever has others sets it
         self.cut = False  # the response is to end short of its end
         self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
 
@@ -159,7 +161,7 @@ class H1Server(_H1):
         """Bytes of pipelined requests, or of an unfinished head, that wait."""
         return len(self._held)
 
-    def receive(self, data: bytes, now: float = 0.0, work: int = ALL) -> None:
+    def receive(self, data: bytes, now: float = 0.0) -> None:
         """Takes what the browser sent. Raises `ProtocolFault`.
 
         `now` is in seconds, and the same clock's as ever. What is beyond `work` waits for `proceed`.
@@ -169,40 +171,40 @@ class H1Server(_H1):
         before = self._held
         self._held = before + data if before else data
         if not self.unfinished:
-            self._advance(now, work, pipelined=bool(before))
+            self._advance(now, pipelined=bool(before))
 
-    def proceed(self, now: float = 0.0, work: int = ALL) -> None:
+    def proceed(self, now: float = 0.0) -> None:
         """Goes on with what waits: a pipelined request once the response before it is framed, or content.
 
         Raises `ProtocolFault`.
         """
         if self._held and not self.closing:
-            self._advance(now, work, pipelined=True)
+            self._advance(now, pipelined=True)
 
-    def _advance(self, now: float, work: int, *, pipelined: bool) -> None:
+    def _advance(self, now: float, *, pipelined: bool) -> None:
         self._now = now
         self.unfinished = False
         try:
             while self._held and not self.closing:
-                if work <= 0:
+                if self.work <= 0:
                     self.unfinished = not self._walk.done or self._answered
                     return
                 if not self._walk.done:
-                    work -= self._take_pieces(work)
+                    self._take_pieces()
                 elif not self._answered or not self._begin(pipelined):
                     return
                 else:
-                    work -= HEAD_WORK
+                    self.work -= HEAD_WORK
                     pipelined = True
         except ProtocolFault:
             self.closing = True
             raise
 
-    def _take_pieces(self, work: int) -> int:
-        """Content in so many pieces at most; how many it was."""
+    def _take_pieces(self) -> None:
+        """Content, as far as the work goes."""
         before = self._walk.chunks
-        self._take_content(work)
-        return 1 + self._walk.chunks - before
+        self._take_content(self.work)
+        self.work -= 1 + self._walk.chunks - before
 
     def _begin(self, pipelined: bool) -> bool:
         head = self._take_head()

@@ -87,6 +87,7 @@ class _H2:
         "machine",
         "unfinished",
         "unread",
+        "work",
     )
 
     def __init__(
@@ -116,11 +117,12 @@ class _H2:
         self._promised: int | None = None  # the last stream that a GOAWAY of ours named
         self.closing = False
         self.unfinished = False  # frames have come whole, and wait for `proceed`
+        self.work = ALL  # how much may be done, in frames of the cheaper kinds: whoever has others sets it
         self.unread = False  # the peer broke the protocol: closing at once could lose it the GOAWAY
 
     # What came in.
 
-    def receive(self, data: bytes, now: float = 0.0, work: int = ALL) -> None:
+    def receive(self, data: bytes, now: float = 0.0) -> None:
         """Takes what the peer sent, a frame at a time. Raises `ProtocolFault`, with the GOAWAY queued.
 
         `now` is in seconds, and the same clock's as ever. Frames beyond `work` wait for `proceed`.
@@ -129,9 +131,9 @@ class _H2:
             return
         self._held = self._held + data if self._held else data
         if not self.unfinished:
-            self.proceed(now, work)
+            self.proceed(now)
 
-    def proceed(self, now: float = 0.0, work: int = ALL) -> None:
+    def proceed(self, now: float = 0.0) -> None:
         """Goes on with frames that wait. Raises `ProtocolFault`, with the GOAWAY queued."""
         if self.closing or not self._held:
             return
@@ -140,12 +142,12 @@ class _H2:
         position = self._take_preface(data)
         self._given_up = self._resets_ahead(data, position)
         try:
-            self._held = data[self._walk(data, position, work) :]
+            self._held = data[self._walk(data, position) :]
         except FloodFault:
             self._leave(ErrorCodes.ENHANCE_YOUR_CALM)
             raise
 
-    def _walk(self, data: bytes, position: int, work: int) -> int:
+    def _walk(self, data: bytes, position: int) -> int:
         """Reads frames as far as they are whole and `work` goes; where that is."""
         self.unfinished = False
         end = len(data)
@@ -157,11 +159,11 @@ class _H2:
             stop = position + _FRAME_HEADER + length
             if stop > end:
                 break
-            if work <= 0:
+            if self.work <= 0:
                 self.unfinished = True
                 break
             kind = data[position + 3]
-            work -= 1 if kind != _HEADERS else HEAD_WORK + length // 1024
+            self.work -= 1 if kind != _HEADERS else HEAD_WORK + length // 1024
             frame = data[position:stop]
             self._count(kind, frame)
             if kind or frame[4] or not self._plain_data(frame):
@@ -171,7 +173,7 @@ class _H2:
 
     def _resets_ahead(self, data: bytes, position: int) -> frozenset[int]:
         """Streams that are given up further on in what has come. Their requests need not even begin."""
-        if data.find(_RESET_HEADER, position) < 0:
+        if data.find(_RESET_HEADER, position, position + _MAX_FRAME) < 0:
             return _NONE
         found: list[int] = []
         for _ in range(AHEAD):

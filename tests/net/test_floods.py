@@ -105,6 +105,17 @@ def test_another_browser_is_served_while_one_floods() -> None:
     assert held(flooding) == 0
 
 
+def test_in_how_many_reads_a_flood_comes_makes_no_difference() -> None:
+    browsers = Browsers()
+    flooding = browsers.connect()
+    connection = flooding.connection  # type: ignore[attr-defined]
+    for _ in range(6):  # as a read of TLS brings it, a record at a time
+        connection.received(NOTHING * (TURN_WORK - 5))
+    assert held(flooding) == (5 * TURN_WORK - 30) * len(NOTHING)
+    browsers.offline.run()
+    assert held(flooding) == 0
+
+
 def test_however_many_flood_they_have_one_turns_work_in_a_turn() -> None:
     browsers = Browsers()
     flooding = [browsers.connect() for _ in range(10)]

@@ -482,11 +482,13 @@ def test_pipelined_work_in_slices_is_the_same_work(cuts: list[int], work: int) -
     def told(work: int, pieces: list[bytes]) -> list[str]:
         talk = Talk(H1Server)
         for piece in pieces:
-            talk.codec.receive(piece, 1.0, work)
+            talk.codec.work = work
+            talk.codec.receive(piece)
         for _ in range(200):
             if not talk.codec._answered and talk.codec._walk.done:
                 answer(talk.codec, talk.codec.stream)
-            talk.codec.proceed(1.0, work)
+            talk.codec.work = work
+            talk.codec.proceed()
         assert talk.codec.held == 0
         return talk.heard
 
@@ -497,12 +499,14 @@ def test_pipelined_work_in_slices_is_the_same_work(cuts: list[int], work: int) -
 def test_frames_in_slices_are_the_same_frames(cuts: list[int], work: int) -> None:
     talk = Talk(H2Server)
     for piece in _cut(MULTIPLEXED, cuts):
-        talk.codec.receive(piece, 1.0, work)
+        talk.codec.work = work
+        talk.codec.receive(piece)
     while talk.codec.unfinished:
-        talk.codec.proceed(1.0, work)
+        talk.codec.work = work
+        talk.codec.proceed()
     assert talk.codec.held == 0
     whole = Talk(H2Server)
-    whole.codec.receive(MULTIPLEXED, 1.0)
+    whole.codec.receive(MULTIPLEXED)
     # Whether a stream that is given up was told of depends on what was read at once, and nothing else does.
     assert [e for e in talk.heard if not e.startswith("23 ")] == [
         e for e in whole.heard if not e.startswith("23 ")
@@ -516,14 +520,20 @@ def _cut(wire: bytes, cuts: list[int]) -> list[bytes]:
 
 def test_a_turns_work_is_so_many_frames_or_so_few_heads() -> None:
     talk = server()
-    talk.codec.receive(frame(0xBE, 0) * 100, 1.0, TURN_WORK)
+    talk.codec.work = TURN_WORK
+    talk.hears(*[frame(0xBE, 0) * 10] * 10)
     assert talk.codec.unfinished
     assert talk.codec.held == (100 - TURN_WORK) * 9
     talk = server()
-    talk.codec.receive(b"".join(headers(stream, GET) for stream in range(1, 33, 2)), 1.0, TURN_WORK)
-    assert len(talk.heard) - 2 == -(-TURN_WORK // HEAD_WORK)
+    talk.codec.work = TURN_WORK
+    heard = talk.hears(b"".join(headers(stream, GET) for stream in range(1, 33, 2)))
+    assert len(heard) == -(-TURN_WORK // HEAD_WORK)
+    talk = server()
+    talk.codec.work = TURN_WORK
+    assert len(talk.hears(b"".join(long_head(stream) for stream in range(1, 33, 2)))) == 1
     pipelined = Talk(H1Server)
-    pipelined.codec.receive(UPLOAD + b"1\r\nx\r\n" * 100, 1.0, TURN_WORK)
+    pipelined.codec.work = TURN_WORK
+    pipelined.hears(UPLOAD + b"1\r\nx\r\n" * 100)
     assert pipelined.codec.unfinished
     assert len(pipelined.heard) - 1 <= TURN_WORK - HEAD_WORK
 
