@@ -15,12 +15,12 @@ ROOT = Path(__file__).parent.parent
 
 LEVELS = (
     {"protocol"},
-    {"interruption"},
+    {"interruption", "bound"},
     {"gate", "session"},
     {"exchange"},
     {"login", "k8s", "identity", "streams", "fleet", "pages"},
-    {"net", "config", "observe"},
-    {"front", "roots"},
+    {"net", "config", "observe", "measures"},
+    {"front", "roots", "metrics"},
     {"service"},
     {"app"},
     {"demo"},
