@@ -18,8 +18,8 @@ ENDS = st.sets(VALUES, min_size=1, max_size=12).map(sorted).map(tuple)
 
 
 def test_the_buckets_are_those_of_the_specification() -> None:
-    assert RATIOS == (0.1, 0.25, 0.5, 0.75, 0.9, 1)
-    assert DURATIONS == (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+    assert RATIOS == (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+    assert DURATIONS == (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 @given(ENDS, st.lists(VALUES))
