@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from foyer.config import contents
+from foyer.config import bounds, contents
 from foyer.config.flags import DEMO_FLAGS, FLAGS, REQUIRED, ConfigError, Reload
 from foyer.config.given import Sources
 from foyer.config.parts import (
@@ -107,6 +107,7 @@ def _config(values: Mapping[str, Any], login: LoginConfig | None) -> Config:
     cert_file, key_file = values["tls-cert-file"], values["tls-key-file"]
     return Config(
         listen=values["listen"],
+        metrics_listen=values["metrics-listen"],
         tls=None if cert_file is None else TlsFiles(cert_file, key_file),
         sign_in=None if login is None else _sign_in(values, login),
         values=values,
@@ -126,6 +127,7 @@ def _sign_in(values: Mapping[str, Any], login: LoginConfig) -> SignInConfig:
         login=login,
         kubernetes=KubernetesConfig(values["kubernetes-server"], values["kubernetes-ca-file"]),
         session=SessionConfig(values["session-keys-file"], values["session-absolute-timeout"]),
+        limits=bounds.limits(values),
     )
 
 

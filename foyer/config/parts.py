@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foyer.config.values import Address, Origin
+from foyer.gate.limits import Limits
 from foyer.login.claims import SessionClaims
 from foyer.login.parameters import AuthorizationParameters
 
@@ -61,17 +62,20 @@ class SignInConfig:
     login: LoginConfig
     kubernetes: KubernetesConfig
     session: SessionConfig
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything `foyer serve` runs with, a part for each room.
 
-    `sign_in` is None when none of the required flags was given: the start page and the probes only.
+    Without `metrics_listen` no metrics are served. `sign_in` is None when none of the required flags was
+    given: the start page and the probes only.
     `values` is what the parts were made of, by flag.
     """
 
     listen: Address
+    metrics_listen: Address | None
     tls: TlsFiles | None
     sign_in: SignInConfig | None
     values: Mapping[str, Any] = field(repr=False)

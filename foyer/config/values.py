@@ -55,6 +55,11 @@ def address(text: str) -> Address:
     return Address(_host(host) if host else "", number)
 
 
+def optional_address(text: str) -> Address | None:
+    """An address, or nothing: then nobody listens."""
+    return address(text) if text else None
+
+
 def origin(text: str) -> Origin:
     """An `https` URL of a server alone: no path, query, fragment or user information."""
     authority, path = _https(text)
@@ -129,6 +134,49 @@ def duration(text: str) -> float:
 
 MAX_DURATION = 87600 * 3600.0
 """Ten years, in seconds: added to now it is still a date, which a slip of nine digits is not."""
+
+
+def duration_or_off(text: str) -> float | None:
+    """A duration, or None for `off`."""
+    if text == "off":
+        return None
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise ValueError(f"{error}, or off") from None
+
+
+def count(text: str) -> int:
+    """How many of something: at least one."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not int(text):
+        raise ValueError("should be a whole number from 1 to 999999999")
+    return int(text)
+
+
+def rate(text: str) -> float:
+    """How many of something a second, which may be less than one: 20, 0.5."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or float(text) < 0.001:
+        raise ValueError("should be a number a second, such as 20 or 0.5, of at least 0.001")
+    return float(text)
+
+
+_SIZES = {"": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+
+
+def size(text: str) -> int:
+    """Bytes, as a number or such as 32MiB."""
+    match = re.fullmatch(r"([0-9]{1,15})(KiB|MiB|GiB)?", text)
+    if match is None or not int(match[1]):
+        raise ValueError("should be a size above zero, in bytes or such as 64KiB, 32MiB or 1GiB")
+    return int(match[1]) * _SIZES[match[2] or ""]
+
+
+def check_interval(text: str) -> float:
+    """A duration from a second, the wheel's tick, to five minutes, for which an ended session may go on."""
+    seconds = duration(text)
+    if not 1 <= seconds <= 300:
+        raise ValueError("should be a duration from 1s to 5m")
+    return seconds
 
 
 def session_timeout(text: str) -> float:

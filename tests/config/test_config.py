@@ -86,6 +86,7 @@ def signing_in(config: Config) -> SignInConfig:
 def test_the_least_configuration_has_every_default(place: Place) -> None:
     config = load(place.arguments())
     assert config.listen == Address("", 8080)
+    assert config.metrics_listen == Address("", 9090)
     assert config.tls is None
     assert config.sign_in == SignInConfig(
         public_url=Origin("https", "foyer.test", 8443),
@@ -102,6 +103,7 @@ def test_every_flag_finds_its_place(place: Place) -> None:
     config = load(
         place.arguments(
             listen="[::1]:9443",
+            metrics_listen="127.0.0.1:9091",
             tls_cert_file=place.path("tls.crt"),
             tls_key_file=place.path("tls.key"),
             oidc_ca_file=place.path("ca.crt"),
@@ -112,6 +114,7 @@ def test_every_flag_finds_its_place(place: Place) -> None:
         )
     )
     assert config.listen == Address("::1", 9443)
+    assert config.metrics_listen == Address("127.0.0.1", 9091)
     assert config.tls == TlsFiles(place.path("tls.crt"), place.path("tls.key"))
     found = signing_in(config)
     assert found.oidc.ca_file == found.kubernetes.ca_file == place.path("ca.crt")
@@ -127,6 +130,17 @@ def test_the_same_from_the_environment_or_a_file_is_the_same_configuration(place
     lines = [f"{name}: {json.dumps(value)}\n" for name, value in place.flags.items()]
     path = place.write("foyer.yaml", "".join(lines).encode())
     assert load(["-config-file", path]).sign_in == config.sign_in
+
+
+def test_an_empty_metrics_listener_is_none_from_wherever_it_comes(place: Place) -> None:
+    path = place.write("foyer.yaml", b'metrics-listen: ""\n')
+    given = (
+        load(["-metrics-listen", ""]),
+        load([], {"FOYER_METRICS_LISTEN": ""}),
+        load(["-config-file", path]),
+    )
+    assert [config.metrics_listen for config in given] == [None, None, None]
+    assert load([]).metrics_listen == Address("", 9090), "without sign-in too"
 
 
 # Without sign-in
@@ -298,6 +312,7 @@ def test_a_refused_file_says_where_its_path_came_from(place: Place) -> None:
 
 OTHER = {
     "listen": ":9",
+    "metrics-listen": "",
     "public-url": "https://other.test",
     "oidc-issuer": "https://other.test",
     "oidc-client-id": "other",

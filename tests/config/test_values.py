@@ -12,6 +12,7 @@ from foyer.config.values import Address, Origin
 
 PARSERS: list[Callable[[str], Any]] = [
     values.address,
+    values.optional_address,
     values.origin,
     values.issuer,
     values.duration,
@@ -81,6 +82,12 @@ def test_an_address_is_a_host_and_a_port(text: str, address: Address, shown: str
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     refusal(values.address, text)
+
+
+def test_an_empty_address_that_may_be_empty_is_none() -> None:
+    assert values.optional_address("") is None
+    assert values.optional_address(":9090") == Address("", 9090)
+    refusal(values.optional_address, " ")
 
 
 def test_a_star_for_every_interface_is_answered_with_how_that_is_written() -> None:
