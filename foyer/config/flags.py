@@ -56,7 +56,7 @@ FLAGS: tuple[Flag, ...] = (
         "Listening",
         "address",
         values.optional_address,
-        "Where Prometheus scrapes /metrics, over plain HTTP: a listener of its own, because pages can read what"
+        "Where Prometheus scrapes /metrics, over plain HTTP: a listener of its own, as pages can read what"
         " the origin serves. Let only the monitoring reach it. An empty value serves no metrics.",
         default=":9090",
         sign_in=False,
