@@ -21,6 +21,7 @@ from foyer.exchange.endings import Cause
 from foyer.front.bare import Bare
 from foyer.front.door import Door
 from foyer.gate.wheel import TICK, Wheel
+from foyer.measures import Measures
 from foyer.net.files import FileError, WatchedPair
 from foyer.net.listener import Listener, server_context
 from foyer.net.turn import Turn
@@ -84,7 +85,10 @@ class Foyer:
                 on_refused=log.certificate_refused,
             )
         self._pages = Pages()
-        self._service = None if config.sign_in is None else Service(config.sign_in, self._pages, log)
+        self.measures = Measures()
+        self._service = (
+            None if config.sign_in is None else Service(config.sign_in, self._pages, log, self.measures)
+        )
         self._stopping = False
         self.front: Door
         self._listener: Listener
@@ -113,7 +117,7 @@ class Foyer:
         self._turn = Turn(loop)
         self._wheel = Wheel(loop.time())
         if self._service is None:
-            self.front = Bare(self._pages, self._log, lambda: self.ready)
+            self.front = Bare(self._pages, self._log, self.measures, lambda: self.ready)
         else:
             self.front = self._service.compose(self._turn, self._wheel, lambda: self.ready)
         self._timer = loop.call_later(TICK, self._tick)

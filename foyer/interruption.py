@@ -7,6 +7,8 @@ writes it as a page or as a `Status`. `Reason` is the table of the spec, row by 
 from dataclasses import dataclass
 from enum import Enum
 
+from foyer.bound import Bound
+
 
 class Reason(Enum):
     """The word in `Krm-Foyer-Interruption` and in the `Status`, with its status code."""
@@ -20,6 +22,10 @@ class Reason(Enum):
     CROSS_ORIGIN_REQUEST = ("CrossOriginRequest", 403)
     UNSUPPORTED_PROTOCOL = ("UnsupportedProtocol", 501)
     UNSUPPORTED_SUBRESOURCE = ("UnsupportedSubresource", 501)
+    REQUEST_RATE_EXCEEDED = ("RequestRateExceeded", 429)
+    TOO_MANY_CONCURRENT_REQUESTS = ("TooManyConcurrentRequests", 429)
+    TOO_MANY_STREAMS = ("TooManyStreams", 429)
+    RESPONSE_TOO_LARGE = ("ResponseTooLarge", 502)
     UPSTREAM_REDIRECT = ("UpstreamRedirect", 502)
     UPSTREAM_CONTENT_HELD_BACK = ("UpstreamContentHeldBack", 502)
     UPSTREAM_UNAVAILABLE = ("UpstreamUnavailable", 502)
@@ -45,7 +51,8 @@ class Interruption:
 
     `message` is a sentence for people, with nothing secret and nothing that upstream wrote.
     `allow` is the `Allow` field of a 405; `retry_after` whole seconds, where waiting is known
-    to help. `failure` is the kind from a fixed set for the log (`connection`, `tls`, …).
+    to help. `failure` is the kind from a fixed set for the log (`connection`, `tls`, …). `bound` is
+    the one that was reached, where that is why.
     """
 
     reason: Reason
@@ -54,3 +61,12 @@ class Interruption:
     allow: str | None = None
     retry_after: int | None = None
     failure: str | None = None
+    bound: Bound | None = None
+
+
+def bound_reached(
+    reason: Reason, bound: Bound, limit: float, message: str, retry_after: int | None = None
+) -> Interruption:
+    """The answer when a bound was reached: its one cause names it and its limit (spec 03, Interruptions)."""
+    cause = StatusCause("BoundReached", bound.value, f"{limit:.15g}")
+    return Interruption(reason, message, (cause,), retry_after=retry_after, bound=bound)

@@ -97,6 +97,16 @@ class Person(Protocol):
     def subject(self) -> str: ...
 
 
+class Named:
+    """A person by name alone: a record of who asked should not keep their session alive."""
+
+    __slots__ = ("email", "subject")
+
+    def __init__(self, email: str, subject: str) -> None:
+        self.email = email
+        self.subject = subject
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Who asked for what, as far as it was known: the fields that every line on a request has.

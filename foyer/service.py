@@ -16,11 +16,13 @@ from foyer.config import ConfigError, SignInConfig, contents
 from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
-from foyer.gate.admission import Gate
+from foyer.front.redemptions import Redemptions
+from foyer.gate.gate import Gate
 from foyer.gate.wheel import Wheel
 from foyer.k8s.call import ApiServer
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
+from foyer.measures import Measures
 from foyer.net.fetch import Fetcher
 from foyer.net.files import FileError, WatchedFile
 from foyer.net.turn import Turn
@@ -38,11 +40,12 @@ T = TypeVar("T")
 class Service:
     """One replica's, from its files to its front."""
 
-    def __init__(self, config: SignInConfig, pages: Pages, log: Log) -> None:
+    def __init__(self, config: SignInConfig, pages: Pages, log: Log, measures: Measures) -> None:
         """Reads the files, and needs no loop. Raises FileError or OSError for those that changed."""
         self._config = config
         self._pages = pages
         self._log = log
+        self._measures = measures
         self._keys = WatchedFile(
             config.session.keys_file,
             Keyring.parse,
@@ -70,12 +73,34 @@ class Service:
             oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
         )
         origin = config.public_url.url
-        self._gate = gate = Gate(self._keyring, origin, config.session.absolute_timeout)
+        measures = self._measures
+        self._gate = gate = Gate(
+            self._keyring,
+            origin,
+            config.session.absolute_timeout,
+            limits=config.limits,
+            wheel=wheel,
+            now=turn.now,
+            clock=time.time,
+            usage=measures.usage,
+        )
+        measures.limits = config.limits.by_bound()
+        measures.requests_in_flight = lambda: gate.requests.per_replica
+        measures.streams_open = lambda: gate.streams.per_replica
         self._login = login = Login(_settings(config), self._issuer, self._keyring)
         pages, log = self._pages, self._log
         return Front(
             gate=gate,
-            local=Local(gate=gate, login=login, pages=pages, log=log, clock=time.time, ready=ready),
+            local=Local(
+                gate=gate,
+                login=login,
+                redemptions=Redemptions(login, config.limits, turn.now, time.time),
+                measures=measures,
+                pages=pages,
+                log=log,
+                clock=time.time,
+                ready=ready,
+            ),
             identified=Identified(
                 gate=gate,
                 pages=pages,
@@ -85,8 +110,8 @@ class Service:
             ),
             pages=pages,
             log=log,
+            measures=measures,
             kubernetes=Kubernetes(self._upstream, authority),
-            clock=time.time,
         )
 
     async def discover(self) -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from foyer.front.bare import Bare
+from foyer.measures import Measures
 from foyer.observe import Log
 from foyer.pages.assets import ASSETS
 from foyer.pages.render import Pages
@@ -19,7 +20,7 @@ class Asked:
 
     def __init__(self, target: str, method: str = "GET", *, ready: bool = True, **fields: str) -> None:
         self.lines: list[dict[str, object]] = []
-        bare = Bare(PAGES, Log(self._write), lambda: ready)
+        bare = Bare(PAGES, Log(self._write), Measures(), lambda: ready)
         browser = Browser()
         named = [(name.encode(), value.encode()) for name, value in fields.items()]
         browser.receiver = bare.begin(

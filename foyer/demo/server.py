@@ -123,6 +123,10 @@ class _Exchange:
     def browser_drained(self) -> None:
         self._pump()
 
+    def browser_stalled(self) -> None:
+        self._close()
+        self._side.abort()
+
     def browser_sent(self) -> None:
         """Nothing waits for it."""
 

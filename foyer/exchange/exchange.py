@@ -19,6 +19,7 @@ from enum import Enum
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol
 
+from foyer.bound import Bound
 from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Ending, Interrupted
 from foyer.exchange.ports import (
     HIGH_WATER,
@@ -26,10 +27,11 @@ from foyer.exchange.ports import (
     BrowserSide,
     Cancellable,
     Passed,
+    ResponseBounds,
     UpstreamReceiver,
     UpstreamSide,
 )
-from foyer.interruption import Interruption, Reason
+from foyer.interruption import Interruption, Reason, bound_reached
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer_native.inflate import GzipError, Inflater
 
@@ -93,12 +95,14 @@ class Exchange:
         "_pending",
         "_request",
         "_request_ended",
+        "_response_limit",
         "_services",
         "_upstream",
         "_upstream_over",
         "admission",
         "asked",
         "browser",
+        "content",
         "ending",
         "head",
         "state",
@@ -117,6 +121,8 @@ class Exchange:
         self.status = 0  # of the API server's response, once its head has passed
         self.admission: Held | None = None  # given back at the end
         self.asked: object = None  # what the application's record of it needs
+        self.content: int | None = None  # decoded bytes of the API server's response that were passed on
+        self._response_limit: int | None = None  # of those
         self._upstream: UpstreamSide | None = None
         self._upstream_over: Failure | bool = (
             False  # True: whole; what it is while content is still to be decoded
@@ -158,9 +164,16 @@ class Exchange:
         """A coroutine of the application's will call `answer`; cancelled if the browser leaves first."""
         self._pending = work
 
-    def forward(self, request: RequestHead, open_side: Callable[[UpstreamReceiver], Cancellable]) -> None:
+    def forward(
+        self,
+        request: RequestHead,
+        open_side: Callable[[UpstreamReceiver], Cancellable],
+        bounds: ResponseBounds,
+    ) -> None:
         """Sends `request` up as soon as `open_side` finds it a place, its content as it arrives."""
         self.state = State.WAITING
+        self.browser.write_timeout = bounds.write_timeout
+        self._response_limit = bounds.content
         self._request = request
         if not self._request_ended:
             self.browser.pause()
@@ -184,8 +197,12 @@ class Exchange:
         self.browser.abort(deliver_first=cause.delivers_first)
 
     def session_ended(self) -> None:
-        """Its session ended: a logout or a new login."""
+        """Its session ended: a logout, a new login, or its time."""
         self.cut(Cause.SESSION_ENDED)
+
+    def duration_reached(self) -> None:
+        """It has been open for as long as a response may."""
+        self.cut(Cause.RESPONSE_DURATION)
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed."""
@@ -232,6 +249,11 @@ class Exchange:
             self._upstream.resume()
 
     @_contained
+    def browser_stalled(self) -> None:
+        """The browser has taken nothing for as long as it may."""
+        self.cut(Cause.WRITE_TIMEOUT)
+
+    @_contained
     def browser_sent(self) -> None:
         """The answer's end, or its abort, has been taken."""
         self._close()
@@ -269,9 +291,14 @@ class Exchange:
         if isinstance(passed, Interruption):
             self.refuse(passed)
             return
+        limit = self._response_limit
+        if limit is not None and passed.length is not None and passed.length > limit:
+            self.refuse(_too_large(limit))
+            return
         self.state = State.RELAYING
         self.head = None
         self.status = passed.head.status
+        self.content = 0
         if passed.gzip:
             self._inflater = Inflater()
         # What follows a head that can have no content would be read as the next answer's (RFC 9112
@@ -292,7 +319,7 @@ class Exchange:
             if self.browser.queued <= HIGH_WATER:
                 self._inflate(self._inflater)
             return
-        self.browser.send(data)
+        self._pass_on(data)
         if self.browser.queued > HIGH_WATER and self._upstream is not None:
             self._upstream.pause()
 
@@ -320,16 +347,30 @@ class Exchange:
 
     # The content's way.
 
+    def _pass_on(self, data: bytes) -> None:
+        """Sends decoded content: all of it, or what the limit leaves, and then no more."""
+        before = self.content or 0
+        limit = self._response_limit
+        if limit is None or before + len(data) <= limit:
+            self.content = before + len(data)
+            self.browser.send(data)
+            return
+        within = limit - before
+        self.content = limit
+        if within:
+            self.browser.send(data[:within])
+        self.cut(Cause.RESPONSE_BYTES)
+
     def _inflate(self, inflater: Inflater) -> None:
         """Decodes while the browser takes it; what is left waits, encoded."""
         try:
-            while self.browser.queued <= HIGH_WATER:
+            while self.ending is None and self.browser.queued <= HIGH_WATER:
                 piece = inflater.step(HIGH_WATER)
                 if not piece:
                     if self._upstream_over is not False:
                         self._finish(inflater)
                     return
-                self.browser.send(piece)
+                self._pass_on(piece)
         except GzipError:
             self.cut(Cause.UPSTREAM, Failure.PROTOCOL)
             return
@@ -374,6 +415,16 @@ class Exchange:
         if self.admission is not None:
             self.admission.close()
         self._services.closed(self)
+
+
+def _too_large(limit: int) -> Interruption:
+    return bound_reached(
+        Reason.RESPONSE_TOO_LARGE,
+        Bound.RESPONSE_BYTES,
+        limit,
+        "The API server's answer is larger than foyer passes on. The request has reached it, and a change may"
+        " have taken effect. A list can be asked for in pages.",
+    )
 
 
 def _unavailable(failure: Failure) -> Interruption:

@@ -17,6 +17,9 @@ class BrowserSide(Protocol):
     receiver: "BrowserReceiver | None"
     """Who is told what happens here: set by whoever takes the request, before it answers anything."""
 
+    write_timeout: float | None
+    """Seconds the browser may take nothing of what waits for it, before `browser_stalled`; None for ever."""
+
     @property
     def queued(self) -> int:
         """Bytes of content accepted and not yet taken by the transport or the peer's window."""
@@ -87,6 +90,9 @@ class BrowserReceiver(Protocol):
     def browser_drained(self) -> None:
         """What was queued fell below `LOW_WATER`."""
 
+    def browser_stalled(self) -> None:
+        """Bytes have waited, and the browser took none, for the side's `write_timeout`."""
+
     def browser_sent(self) -> None:
         """The response, to its end or to its abort, has been taken by the transport."""
 
@@ -127,6 +133,14 @@ class Passed(Protocol):
     @property
     def length(self) -> int | None:
         """Bytes of content the browser will get, where they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseBounds:
+    """What holds a response that is passed on: decoded bytes of content, and `BrowserSide.write_timeout`."""
+
+    content: int
+    write_timeout: float | None
 
 
 class Cancellable(Protocol):

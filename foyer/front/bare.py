@@ -13,6 +13,7 @@ from foyer.front.door import Door
 from foyer.front.fixed import Fixed
 from foyer.front.routes import find_without_sign_in, named
 from foyer.interruption import Interruption
+from foyer.measures import Measures
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
@@ -21,8 +22,8 @@ from foyer.protocol.events import RequestHead
 class Bare(Door):
     """Those routes. No request of anybody's goes anywhere."""
 
-    def __init__(self, pages: Pages, log: Log, ready: Callable[[], bool]) -> None:
-        super().__init__(pages, log)
+    def __init__(self, pages: Pages, log: Log, measures: Measures, ready: Callable[[], bool]) -> None:
+        super().__init__(pages, log, measures)
         self._fixed = Fixed(pages, ready)
 
     def _route(self, exchange: Exchange, head: RequestHead) -> None:

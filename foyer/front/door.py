@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from foyer.bound import Bound
 from foyer.exchange.endings import CutShort, Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserSide, Passed
 from foyer.interruption import Interruption
 from foyer.k8s.incoming import incoming
+from foyer.measures import Measures
 from foyer.observe import Asked, Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead, ResponseHead
@@ -21,9 +23,10 @@ from foyer.protocol.events import RequestHead, ResponseHead
 class Door(ABC):
     """`foyer.exchange.ports.Application` for a listener, and every exchange's `Services`."""
 
-    def __init__(self, pages: Pages, log: Log) -> None:
+    def __init__(self, pages: Pages, log: Log, measures: Measures) -> None:
         self._pages = pages
         self._log = log
+        self._measures = measures
         self._open: set[Exchange] = set()
 
     @abstractmethod
@@ -66,11 +69,19 @@ class Door(ABC):
         assert isinstance(asked, Asked)
         match exchange.ending:
             case Interrupted(interruption):
+                self._measures.interruptions[interruption.reason] += 1
+                self._reached(interruption.bound)
                 self._log.interrupted(interruption, asked)
             case CutShort(cause, failure):
+                self._measures.cut_short[cause] += 1
+                self._reached(cause.bound)
                 self._log.response_cut_short(cause.label, asked, failure.value if failure else None)
             case _ if exchange.status:
                 self._log.answered(exchange.status, asked)
+
+    def _reached(self, bound: Bound | None) -> None:
+        if bound is not None:
+            self._measures.reached[bound] += 1
 
     def fault(self, exchange: Exchange, error: Exception) -> None:
         """foyer's own code failed."""

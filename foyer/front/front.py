@@ -7,20 +7,22 @@ answers and decides nothing that one of them could.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from foyer.exchange.endings import Interrupted
 from foyer.exchange.exchange import Exchange
-from foyer.exchange.ports import Cancellable, UpstreamReceiver
+from foyer.exchange.ports import Cancellable, ResponseBounds, UpstreamReceiver
 from foyer.front.door import Door
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.routes import Matched, Route, find, named
-from foyer.gate.admission import NO_SESSION, Gate, Named
+from foyer.gate.admission import Admission
+from foyer.gate.gate import NO_SESSION, Gate
 from foyer.interruption import Interruption
 from foyer.k8s.outgoing import request_head
-from foyer.observe import Asked, Log
+from foyer.measures import Measures
+from foyer.observe import Asked, Log, Named
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
 from foyer.session.seal import Session
@@ -52,16 +54,16 @@ class Front(Door):
         identified: Identified,
         pages: Pages,
         log: Log,
+        measures: Measures,
         kubernetes: Kubernetes,
-        clock: Callable[[], float],
     ) -> None:
-        """`clock` is wall-clock time in seconds."""
-        super().__init__(pages, log)
+        super().__init__(pages, log, measures)
         self._gate = gate
         self._local = local
         self._identified = identified
         self._kubernetes = kubernetes
-        self._clock = clock
+        limits = gate.limits
+        self._bounds = ResponseBounds(limits.max_response_bytes, limits.response_write_timeout)
 
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         matched = find(head)
@@ -83,7 +85,7 @@ class Front(Door):
 
     def _acting(self, exchange: Exchange, head: RequestHead, matched: Matched) -> Session | None:
         """Whose request this is; None when it has been refused."""
-        session = self._gate.session(head, self._clock())
+        session = self._gate.session(head)
         if session is None:
             exchange.asked = Asked(matched.route.value, head.method, matched.path)
             exchange.refuse(NO_SESSION)
@@ -102,15 +104,32 @@ class Front(Door):
         if matched.route is Route.LOGOUT:
             self._local.logout(exchange, session)
             return
-        exchange.admission = self._gate.admit(session, exchange)
+        if not self._admitted(exchange, session):
+            return
         match matched.route:
             case Route.K8S:
                 authority = self._kubernetes.authority
                 up = request_head(head, matched.upstream_target, session.id_token, authority)
-                exchange.forward(up, self._kubernetes.upstream.open)
+                exchange.forward(up, self._kubernetes.upstream.open, self._bounds)
             case Route.WHOAMI:
                 self._identified.whoami(exchange, session)
             case Route.ACCESS:
                 self._identified.access(exchange, head, session)
             case _:
                 raise AssertionError(matched.route)
+
+    def _admitted(self, exchange: Exchange, session: Session) -> bool:
+        """Whether the gate let it through; it has been refused if not."""
+        admission = self._gate.admit(session, exchange)
+        if isinstance(admission, Interruption):
+            exchange.refuse(admission)
+            return False
+        exchange.admission = admission
+        return True
+
+    def closed(self, exchange: Exchange) -> None:
+        """The record of an ending, and how much of its bounds a response used that was let through."""
+        super().closed(exchange)
+        admission = exchange.admission
+        if isinstance(admission, Admission) and not isinstance(exchange.ending, Interrupted):
+            self._gate.observe_end(admission, exchange.content)

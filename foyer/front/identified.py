@@ -18,7 +18,7 @@ from foyer.exchange.endings import Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.front import work
 from foyer.front.routes import Matched
-from foyer.gate.admission import NO_SESSION, Gate, Named
+from foyer.gate.gate import NO_SESSION, Gate
 from foyer.identity import access, answers, check
 from foyer.identity.access import Form
 from foyer.identity.check import Check
@@ -28,7 +28,7 @@ from foyer.k8s import reviews
 from foyer.k8s.call import ApiServer
 from foyer.k8s.reviews import Decision, Refused, Rules, Unusable
 from foyer.login.answers import redirect
-from foyer.observe import Asked
+from foyer.observe import Asked, Named
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
 from foyer.session.seal import Session
@@ -78,7 +78,7 @@ class Identified:
         if isinstance(asked, Interruption):
             exchange.refuse(asked)
             return
-        session = self._gate.session(head, self._clock())
+        session = self._gate.session(head)
         if session is None:
             self._signed_out(exchange, asked)
             return
@@ -88,14 +88,18 @@ class Identified:
         if refusal is not None:
             self._refuse(exchange, asked, refusal)
         elif asked.identity:
-            exchange.admission = self._gate.admit(session, exchange)
+            admission = self._gate.admit(session, exchange)
+            if isinstance(admission, Interruption):
+                self._refuse(exchange, asked, admission)
+                return
+            exchange.admission = admission
             work.start(exchange, self._identify(exchange, asked, session))
         else:
             exchange.answer(answers.passed())
 
     async def _identify(self, exchange: Exchange, asked: Check, session: Session) -> None:
         who = await self._recent.who(session.id_token)
-        if self._gate.session(asked.forwarded, self._clock()) is None:
+        if self._gate.session(asked.forwarded) is None:
             self._signed_out(exchange, asked)  # it has ended meanwhile
             return
         match who:

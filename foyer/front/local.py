@@ -11,10 +11,12 @@ from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer
 from foyer.front import work
 from foyer.front.fixed import Fixed
+from foyer.front.redemptions import Redemptions
 from foyer.front.routes import Matched, Route
-from foyer.gate.admission import Gate
+from foyer.gate.gate import Gate
 from foyer.login.flow import Login, SignedIn
 from foyer.login.refusal import RefusedLogin
+from foyer.measures import Measures
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import Fields, RequestHead
@@ -29,6 +31,8 @@ class Local:
         *,
         gate: Gate,
         login: Login,
+        redemptions: Redemptions,
+        measures: Measures,
         pages: Pages,
         log: Log,
         clock: Callable[[], float],
@@ -37,6 +41,8 @@ class Local:
         """`clock` is wall-clock time in seconds."""
         self._gate = gate
         self._login = login
+        self._redemptions = redemptions
+        self._measures = measures
         self._pages = pages
         self._log = log
         self._clock = clock
@@ -50,7 +56,7 @@ class Local:
             case Route.CALLBACK:
                 work.start(exchange, self._callback(exchange, head))
             case Route.SESSION:
-                exchange.answer(self._login.session_answer(self._gate.session(head, self._clock())))
+                exchange.answer(self._login.session_answer(self._gate.session(head)))
             case _:
                 exchange.answer(self._fixed.answer(matched))
 
@@ -68,7 +74,7 @@ class Local:
             exchange.answer(started)
 
     async def _callback(self, exchange: Exchange, head: RequestHead) -> None:
-        outcome = await self._login.callback(head, self._clock)
+        outcome = await self._redemptions.callback(head)
         result = outcome.result
         if not isinstance(result, SignedIn):
             self._refuse_login(exchange, result, head, outcome.clear)
@@ -82,5 +88,7 @@ class Local:
         self, exchange: Exchange, refused: RefusedLogin, head: RequestHead, clear: Fields
     ) -> None:
         self._log.login_refused(refused)
+        if refused.bound is not None:
+            self._measures.reached[refused.bound] += 1
         answer = self._pages.refused_login(refused, head)
         exchange.answer(Answer(answer.status, [*answer.fields, *clear], answer.content))

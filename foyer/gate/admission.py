@@ -1,71 +1,75 @@
-"""The ordered checks of a request that acts as somebody (spec 04, Order of checks, 3 to 6).
+"""What an admitted request holds while it is open, and the clock on it (spec 04, Duration, Session check).
 
-Each check passes, or answers and gives back what the checks before it took. What a passed request
-holds is an `Admission`, given back exactly once by whichever way the request ends.
+Given back exactly once, by whichever way the request ends.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from foyer.interruption import Interruption, Reason
-from foyer.protocol.events import RequestHead
-from foyer.session.csrf import check_change
-from foyer.session.keys import Keyring
-from foyer.session.live import signed_in
-from foyer.session.registry import Cuttable, Registry
-from foyer.session.seal import Session, SessionID
+from typing import TYPE_CHECKING, Protocol
 
-NO_SESSION = Interruption(Reason.UNAUTHORIZED, "You are not signed in, or your session has ended.")
+from foyer.gate.slots import Slots
+from foyer.gate.wheel import TICK
+from foyer.session.live import is_live
+from foyer.session.seal import Session
+
+if TYPE_CHECKING:
+    from foyer.gate.gate import Gate
+
+
+class Admitted(Protocol):
+    """An open exchange, as far as what it holds is concerned. Compared by identity."""
+
+    def session_ended(self) -> None:
+        """Its session is over: cut it now."""
+
+    def duration_reached(self) -> None:
+        """It has been open for as long as it may: cut it now."""
 
 
 class Admission:
-    """What an admitted request holds: its place in its session's open exchanges."""
+    """An admitted request's places: in its session, among the slots and in the wheel."""
 
-    __slots__ = ("_exchange", "_registry", "_session_id")
+    __slots__ = ("_exchange", "_gate", "_session_id", "_slots", "ends_at", "issued_at", "opened", "slot")
 
-    def __init__(self, session: Session, registry: Registry, exchange: Cuttable) -> None:
-        self._session_id: SessionID | None = session.session_id
-        self._registry = registry
+    def __init__(self, gate: Gate, slots: Slots, session: Session, exchange: Admitted, now: float) -> None:
+        """A place in `slots` has been taken. `now` is on the wheel's clock, in seconds."""
+        # Not the session itself: its token would stay in memory as long as a watch does.
+        self._session_id = session.session_id
+        self.issued_at = session.issued_at
+        self.ends_at = session.ends_at
+        self._gate: Gate | None = gate
+        self._slots = slots
         self._exchange = exchange
-        registry.add(session.session_id, exchange)
+        self.opened = now
+        self.slot = -1
+        gate.registry.add(session.session_id, exchange)
+        gate.wheel.add(self, self._next(gate, now, gate.clock()))
+
+    def due(self, now: float) -> float | None:
+        """Cuts a response that has been open for too long, or whose session is over."""
+        gate = self._gate
+        if gate is None:
+            return None
+        wall = gate.clock()
+        if now >= self.opened + gate.limits.max_response_duration:
+            self._exchange.duration_reached()
+        elif not is_live(self, wall, gate.absolute_timeout):
+            self._exchange.session_ended()
+        else:
+            return self._next(gate, now, wall)
+        return None
+
+    def _next(self, gate: Gate, now: float, wall: float) -> float:
+        """When to look again: the end is known, but a timeout can be lowered and a clock be set."""
+        limits = gate.limits
+        # The wheel may be a tick late, and the interval is a promise.
+        check = now + limits.session_check_interval - TICK
+        return min(check, now + self.ends_at - wall, self.opened + limits.max_response_duration)
 
     def close(self) -> None:
         """Gives everything back; harmless a second time."""
-        session_id, self._session_id = self._session_id, None
-        if session_id is not None:
-            self._registry.remove(session_id, self._exchange)
-
-
-class Named:
-    """Who somebody is, for a log line."""
-
-    __slots__ = ("email", "subject")
-
-    def __init__(self, email: str, subject: str) -> None:
-        self.email = email
-        self.subject = subject
-
-
-class Gate:
-    """The checks, in the spec's order, over one replica's sessions."""
-
-    def __init__(self, keyring: Callable[[], Keyring], origin: str, absolute_timeout: float) -> None:
-        """`keyring` gives the keys in force; `origin` is the configured one; the timeout is in seconds.
-
-        `absolute_timeout` may be changed at any time: the sessions that are out there are judged by it.
-        """
-        self.registry = Registry()
-        self._keyring = keyring
-        self._origin = origin.encode("ascii")
-        self.absolute_timeout = absolute_timeout
-
-    def session(self, head: RequestHead, now: float) -> Session | None:
-        """The live session of a request, or None. `now` is wall-clock time in seconds."""
-        return signed_in(head.fields, self._keyring(), now, self.absolute_timeout)
-
-    def proofs(self, head: RequestHead, session: Session) -> Interruption | None:
-        """The refusal of a changing request that lacks its CSRF proof or its origin."""
-        return check_change(head.method, head, session, self._origin)
-
-    def admit(self, session: Session, exchange: Cuttable) -> Admission:
-        """Takes what a checked request holds while it is open."""
-        return Admission(session, self.registry, exchange)
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.wheel.remove(self)
+            gate.registry.remove(self._session_id, self._exchange)
+            self._slots.give_back(self._session_id)

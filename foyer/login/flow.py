@@ -11,9 +11,10 @@ Whoever serves the callback bounds, between the last two, what redeeming costs t
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from foyer.bound import Bound
 from foyer.exchange.ports import Answer
 from foyer.login import answers, query, return_path
 from foyer.login.claims import ClaimFault, SessionClaims, displayed
@@ -82,6 +83,12 @@ class CodeReceived:
         path, listed = self.login.return_path, self.login.listed
         refusal = refused(reason, path, listed, code=code, issuer_status=issuer_status, cause=cause)
         return CallbackOutcome(refusal, self.clear)
+
+    def held_off(self, reason: LoginReason, bound: Bound, retry_after: int | None = None) -> CallbackOutcome:
+        """The outcome when a bound of foyer's own keeps the code from being redeemed."""
+        refusal = self.refused(reason).result
+        assert isinstance(refusal, RefusedLogin)
+        return CallbackOutcome(replace(refusal, bound=bound, retry_after=retry_after), self.clear)
 
     def __repr__(self) -> str:
         return "CodeReceived(hidden)"
@@ -164,11 +171,6 @@ class Login:
         if isinstance(claims, TokenFault):
             return received.refused(LoginReason.ID_TOKEN_INVALID, cause=claims.value)
         return self._sign_in(received, token, claims, at)
-
-    async def callback(self, head: RequestHead, now: Callable[[], float]) -> CallbackOutcome:
-        """`received` and `redeem` in one, with no bound between them."""
-        received = self.received(head, now())
-        return received if isinstance(received, CallbackOutcome) else await self.redeem(received, now)
 
     def session_answer(self, session: Session | None) -> Answer:
         """`/auth/session` for a live session or none."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from foyer.bound import Bound
+
 
 class LoginReason(Enum):
     """The reason a page, a `Status` and the log line `login refused` name, with its status code."""
@@ -18,6 +20,7 @@ class LoginReason(Enum):
     NONCE_MISMATCH = ("nonce-mismatch", 502)
     SESSION_TOO_LARGE = ("session-too-large", 502)
     SESSION_CLAIMS_INVALID = ("session-claims-invalid", 502)
+    LOGIN_RATE_EXCEEDED = ("login-rate-exceeded", 429)
     ISSUER_UNAVAILABLE = ("issuer-unavailable", 503)
 
     def __init__(self, word: str, status: int) -> None:
@@ -33,7 +36,8 @@ class RefusedLogin:
     `unknown`, and `issuer_status` the HTTP status, where the issuer answered: nothing else that
     it sent is ever kept. `cause` is what was wrong, in a word of a fixed set, for the log (`expired`,
     `signature`, `not-listed`, `groups`, …), or how many bytes a session was over: never a value.
-    `retry` is the local URL that tries again.
+    `retry` is the local URL that tries again, `retry_after` whole seconds where waiting is known to
+    help. `bound` is the one that was reached, where that is why.
     """
 
     reason: LoginReason
@@ -42,3 +46,5 @@ class RefusedLogin:
     issuer_status: int | None = None
     cause: str | None = None
     retry: str = "/auth/login"
+    retry_after: int | None = None
+    bound: Bound | None = None

@@ -19,6 +19,7 @@ _SENTENCES = {
     LoginReason.NONCE_MISMATCH: "The identity provider's statement belongs to another sign-in.",
     LoginReason.SESSION_TOO_LARGE: "What the identity provider says about you is too large for a session.",
     LoginReason.SESSION_CLAIMS_INVALID: "A claim of the identity provider about you has no usable form.",
+    LoginReason.LOGIN_RATE_EXCEEDED: "Too many people are signing in at this moment. Try again shortly.",
     LoginReason.ISSUER_UNAVAILABLE: "The identity provider cannot be reached. Try again in a moment.",
 }
 

@@ -41,6 +41,9 @@ SHORT_LINGER_TIME = 1.0
 """The same when foyer is stopping, which one client that goes on sending should not hold up, and for one that
 floods it, whose rest costs something to read."""
 
+LOOK_TIME = 1.0
+"""Seconds between two looks at a browser for which something waits."""
+
 UPLOAD_STEP = 1024
 """Bytes from which an upload counts as moving (`UPLOAD_TIME`): one a minute would hold its place for ever."""
 
@@ -65,12 +68,14 @@ class BrowserConnection(Connection):
 
     __slots__ = (
         "_application",
-        "_choked",
+        "_choked_at",
         "_flooded",
         "_left",
         "_life",
+        "_looking",
         "_since",
         "_sniffed",
+        "_unsent",
         "_wheel",
         "sides",
     )
@@ -88,7 +93,9 @@ class BrowserConnection(Connection):
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
         self._life = Life.OPENING
         self._flooded = False
-        self._choked = False  # when it was last looked at
+        self._choked_at = -1.0  # when it was first seen to be
+        self._looking = False  # each second, for something waits for the browser to take it
+        self._unsent = 0  # bytes in the transport when it was last looked at
         self._since = turn.now()  # when what is waited for now began
         wheel.add(self, self._since + HEAD_TIME)
 
@@ -170,6 +177,9 @@ class BrowserConnection(Connection):
         codec = self.codec
         if codec is None or self.wire.closing:
             return
+        if self._sent:
+            self._sent = 0
+            self.touch()
         if codec.unfinished and not codec.closing and not self.wire.choked:
             now = self.turn.now()
             codec.work = TURN_WORK
@@ -180,7 +190,7 @@ class BrowserConnection(Connection):
 
     def writable(self) -> None:
         """The browser has taken something."""
-        self._choked = False
+        self._choked_at = -1.0
         super().writable()
 
     def ended(self, clean: bool) -> None:
@@ -322,6 +332,8 @@ class BrowserConnection(Connection):
         """Sends what was queued, then goes on with what waited for it."""
         self._touched = False
         self._read = 0
+        if not self._waiting:
+            self._sent = 0
         codec = self.codec
         if codec is None or self.wire.closing:
             return
@@ -392,6 +404,7 @@ class BrowserConnection(Connection):
 
     def due(self, now: float) -> float | None:
         """Acts on what has waited too long."""
+        self._looking = False
         match self._life:
             case Life.LINGERING | Life.CLOSING:
                 self.wire.abort()
@@ -420,17 +433,43 @@ class BrowserConnection(Connection):
 
     def _due_within(self, now: float) -> float:
         """Exchanges are open: none may hold its upload still, nor its browser take nothing."""
-        if self.wire.choked and self._choked:
+        if self.wire.choked and 0 <= self._choked_at <= now - HEAD_TIME:
             self._flood(Flood.NEVER_READS)
             self.wire.abort()
             return now + CLOSING_TIME
-        self._choked = self.wire.choked
+        if self.wire.choked and self._choked_at < 0:
+            self._choked_at = now
         for side in list(self.sides.values()):
             if not side.received and now - side.moved >= UPLOAD_TIME and self.codec is not None:
                 self.codec.reset(side.stream)
                 self._gone(side)
                 self.touch()
-        return now + HEAD_TIME
+        self._look_for_stalls(now)
+        return now + (LOOK_TIME if self._looking else HEAD_TIME)
+
+    def held_up(self) -> None:
+        """Something waits for the browser: it has its exchange's time to take it."""
+        if not self._looking and self.sides and self._life in (Life.SERVING, Life.DRAINING):
+            self._looking = True
+            self._wheel.add(self, self.turn.now() + LOOK_TIME)
+
+    def _look_for_stalls(self, now: float) -> None:
+        """Tells exchanges whose browser takes nothing. What a transport has let go of counts as taken."""
+        unsent, before = self.wire.unsent, self._unsent
+        self._unsent = unsent
+        flowing = self.wire.congested and unsent < before
+        for side in list(self.sides.values()):
+            if not side.waits:
+                side.taken = -1
+                continue
+            self._looking = True
+            assert self.codec is not None
+            if side.framed != side.taken or (flowing and self.codec.window(side.stream) > 0):
+                side.taken, side.taken_at = side.framed, now
+            elif side.receiver and side.write_timeout and now - side.taken_at >= side.write_timeout:
+                side.receiver.browser_stalled()
+        if not self.sides and self.wire.congested:
+            self.wire.abort()  # which cannot carry a reset either
 
     def go_away(self) -> None:
         """No more requests: the ones open go on (a drain)."""

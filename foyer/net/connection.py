@@ -23,6 +23,10 @@ TURN_BYTES = 64 * 1024
 """Bytes read of one connection in one turn of the loop, to be passed by one read at most. uvloop would read
 32 times, 3 MiB, from a peer who keeps up with it, before it looks at anybody else."""
 
+TURN_SENT = 256 * 1024
+"""Bytes of content framed for one connection in one turn: a millisecond or two, decoding included. Who keeps
+up with us would otherwise have all that 64 KiB of gzip expand to in one turn: 64 MiB."""
+
 CLOSING_TIME = 10.0
 """Seconds that what was written last has to leave, before a close becomes an abort."""
 
@@ -32,7 +36,18 @@ S = TypeVar("S", bound=Side)
 class Connection:
     """What both roles share: the sides' queues, the pauses, and the flush."""
 
-    __slots__ = ("_pumping", "_read", "_ready", "_touched", "_waiting", "codec", "slot", "turn", "wire")
+    __slots__ = (
+        "_pumping",
+        "_read",
+        "_ready",
+        "_sent",
+        "_touched",
+        "_waiting",
+        "codec",
+        "slot",
+        "turn",
+        "wire",
+    )
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -44,6 +59,7 @@ class Connection:
         self._pumping = False
         self._waiting = False  # for a turn to go on
         self._read = 0  # bytes in this turn
+        self._sent = 0  # bytes of content framed in this turn
 
     # What is read, a turn's worth at a time.
 
@@ -65,6 +81,9 @@ class Connection:
         self._waiting = False
         self._read = 0
         self.wire.busy(False)
+        if self._sent:
+            self._sent = 0
+            self.touch()
 
     # What a side asks for.
 
@@ -123,15 +142,22 @@ class Connection:
 
     def _pump(self, codec: H1Server | H1Client | H2Server | H2Client) -> None:
         framed = 0
-        while self._ready and not self.wire.congested:
+        while self._ready and not self.wire.congested and self._sent < TURN_SENT:
             side = self._ready.popleft()
-            framed += self._pump_side(codec, side)
+            size = self._pump_side(codec, side)
+            framed += size
+            self._sent += size
             if framed >= QUANTUM:
                 framed = 0
                 self.wire.write(codec.take())
         data = codec.take()
         if data:
             self.wire.write(data)
+        if self._ready:
+            if self.wire.congested:
+                self.held_up()
+            elif self._sent >= TURN_SENT:
+                self.later()
 
     def _pump_side(self, codec: H1Server | H1Client | H2Server | H2Client, side: Side) -> int:
         """Frames up to a quantum of what `side` has queued; the bytes framed."""
@@ -155,6 +181,9 @@ class Connection:
             self._emptied(codec, side, framed)
         elif framed >= QUANTUM:
             self._ready.append(side)
+        else:
+            self.held_up()  # by the peer's window
+        side.framed += framed
         if side.full and side.queued < LOW_WATER:
             side.full = False
             self.drained(side)
@@ -183,6 +212,9 @@ class Connection:
     def sent(self, side: Side) -> None:
         """Our message has been framed to its end."""
         raise NotImplementedError  # pragma: no cover - each role has its own
+
+    def held_up(self) -> None:
+        """Something waits for the peer to take what went before."""
 
     def cut_short(self, side: Side) -> None:
         """What was to be delivered before an abort has been framed."""

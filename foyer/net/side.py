@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from foyer.net.upstream import UpstreamConnection
 
 
+ANSWER_TIME = 60.0
+"""Seconds that foyer's own answer may wait for a browser that takes nothing of it (a closed window)."""
+
+
 class Sending(Enum):
     """Our half of the exchange's two messages.
 
@@ -36,12 +40,13 @@ class Sending(Enum):
 class Side:
     """What both roles share: the queue and the pause."""
 
-    __slots__ = ("full", "paused", "pieces", "queued", "sending", "stream", "withheld")
+    __slots__ = ("framed", "full", "paused", "pieces", "queued", "sending", "stream", "withheld")
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
         self.pieces: list[bytes] = []
         self.queued = 0
+        self.framed = 0  # bytes that left the queue
         self.sending = Sending.OPEN
         self.full = False  # the exchange waits to be told of room
         self.paused = False
@@ -91,7 +96,16 @@ class Side:
 class BrowserSide(Side):
     """An exchange's place on a browser's connection."""
 
-    __slots__ = ("arrived", "connection", "moved", "received", "receiver")
+    __slots__ = (
+        "arrived",
+        "connection",
+        "moved",
+        "received",
+        "receiver",
+        "taken",
+        "taken_at",
+        "write_timeout",
+    )
 
     def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
         super().__init__(stream)
@@ -100,10 +114,20 @@ class BrowserSide(Side):
         self.received = received  # the request is whole
         self.arrived = 0  # bytes of content since it last counted as moving
         self.moved = 0.0  # on the loop's clock: when content last came, or upstream asked for more
+        self.write_timeout: float | None = ANSWER_TIME
+        self.taken = -1  # what was framed when it was last looked at
+        self.taken_at = (
+            0.0  # on the loop's clock: when it was last seen to take something, while something waits
+        )
 
     @property
     def _connection(self) -> Connection:
         return self.connection
+
+    @property
+    def waits(self) -> bool:
+        """Something is left for the browser to take."""
+        return bool(self.pieces) or self.sending is not Sending.OPEN
 
     def send_informational(self, status: int) -> None:
         """A 1xx head before the final one."""

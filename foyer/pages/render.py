@@ -117,8 +117,12 @@ class Pages:
         """The answer to a login that did not happen, in the form that suits the request."""
         status = refused.reason.status
         if _navigates(head):
-            return _page(status, self._refused_login, refused=refused, causes=issuer_causes(refused))
-        return Answer(status, list(_STATUS_FIELDS), refused_login_status(refused))
+            answer = _page(status, self._refused_login, refused=refused, causes=issuer_causes(refused))
+        else:
+            answer = Answer(status, list(_STATUS_FIELDS), refused_login_status(refused))
+        if refused.retry_after is not None:
+            answer.fields.append((b"retry-after", b"%d" % refused.retry_after))
+        return answer
 
     def access(
         self, person: str, form: Form, rules: Rules | Refused | None, decision: Decision | Refused | None

@@ -3,6 +3,8 @@
 By foyer's clock, in whole seconds, on every request; nothing renews it.
 """
 
+from typing import Protocol
+
 from foyer.protocol.events import Fields
 from foyer.session import cookies
 from foyer.session.keys import Keyring
@@ -11,7 +13,16 @@ from foyer.session.seal import COOKIE, Session, open_session
 _NAME = COOKIE.encode("ascii")
 
 
-def end(session: Session, absolute_timeout: float) -> int:
+class Ends(Protocol):
+    """Whatever ends with a session: the session itself, and what is open in it. Whole seconds."""
+
+    @property
+    def issued_at(self) -> int: ...
+    @property
+    def ends_at(self) -> int: ...
+
+
+def end(session: Ends, absolute_timeout: float) -> int:
     """The second from which `session` is over.
 
     `ends_at` was the earlier of the timeout and the ID token's expiry at login. The timeout is
@@ -20,7 +31,7 @@ def end(session: Session, absolute_timeout: float) -> int:
     return min(session.ends_at, session.issued_at + int(absolute_timeout))
 
 
-def is_live(session: Session, now: float, absolute_timeout: float) -> bool:
+def is_live(session: Ends, now: float, absolute_timeout: float) -> bool:
     """Whether `session` has not ended at `now`. All in seconds."""
     return now < end(session, absolute_timeout)
 

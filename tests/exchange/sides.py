@@ -8,10 +8,21 @@ from enum import Enum
 
 from foyer.exchange.endings import Ending
 from foyer.exchange.exchange import Exchange
-from foyer.exchange.ports import HIGH_WATER, LOW_WATER, Answer, BrowserReceiver, Passed, UpstreamReceiver
+from foyer.exchange.ports import (
+    HIGH_WATER,
+    LOW_WATER,
+    Answer,
+    BrowserReceiver,
+    Passed,
+    ResponseBounds,
+    UpstreamReceiver,
+)
 from foyer.interruption import Interruption
 from foyer.k8s.incoming import Passed as PassedHead
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
+
+BOUNDS = ResponseBounds(content=1 << 40, write_timeout=60.0)
+"""Of a response that meets none."""
 
 WINDOW = 96 * 1024
 """Bytes of a response that may be under way when it is paused."""
@@ -30,6 +41,7 @@ class Browser:
 
     def __init__(self) -> None:
         self.receiver: BrowserReceiver | None = None
+        self.write_timeout: float | None = 60.0
         self.informational: list[int] = []
         self.head: ResponseHead | None = None
         self.taken = bytearray()

@@ -13,7 +13,7 @@ from foyer.exchange.exchange import Exchange, State
 from foyer.exchange.ports import HIGH_WATER, LOW_WATER, Answer
 from foyer.interruption import Interruption, Reason
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
-from tests.exchange.sides import WINDOW, Admission, Browser, Pool, Services, Told, Upstream
+from tests.exchange.sides import BOUNDS, WINDOW, Admission, Browser, Pool, Services, Told, Upstream
 
 HELD_BACK = Interruption(Reason.UPSTREAM_CONTENT_HELD_BACK, "held back")
 GZIP: Fields = [(b"content-encoding", b"gzip")]
@@ -36,7 +36,7 @@ class Scene:
         request = request or asked()
         self.exchange = Exchange(self.services, self.browser, request)
         self.exchange.admission = self.admission
-        self.exchange.forward(request, self.pool.open)
+        self.exchange.forward(request, self.pool.open, BOUNDS)
 
     @property
     def upstream(self) -> Upstream:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -247,9 +248,15 @@ class Browser:
         return asyncio.run(self.callback_of(self.head(f"/auth/callback?{query}")))
 
     async def callback_of(self, head: RequestHead) -> CallbackOutcome:
-        outcome = await self.world.login.callback(head, self.world.clock)
+        outcome = await finished(self.world.login, head, self.world.clock)
         self.keep(outcome.result.answer.fields if isinstance(outcome.result, SignedIn) else outcome.clear)
         return outcome
+
+
+async def finished(login: Login, head: RequestHead, clock: Callable[[], float]) -> CallbackOutcome:
+    """A callback whose code is redeemed at once, with no bound between."""
+    received = login.received(head, clock())
+    return received if isinstance(received, CallbackOutcome) else await login.redeem(received, clock)
 
 
 def signed_in(outcome: CallbackOutcome) -> SignedIn:

@@ -26,6 +26,7 @@ from tests.login.issuers import (
     Browser,
     World,
     as_json,
+    finished,
     reason,
     refusal,
     signed_in,
@@ -361,7 +362,7 @@ def test_two_cookies_of_the_logins_name_are_no_login() -> None:
     started = browser.start()
     head = browser.head(f"/auth/callback?code=c&state={started.state}")
     head.fields *= 2
-    outcome = asyncio.run(world.login.callback(head, world.clock))
+    outcome = asyncio.run(finished(world.login, head, world.clock))
     assert reason(outcome) is LoginReason.LOGIN_NOT_IN_PROGRESS
     assert len(outcome.clear) == 1
 
@@ -720,7 +721,7 @@ HOSTILE = st.text("abcode=&%+state?error;\u00e9/ ", max_size=60)
 @given(HOSTILE, HOSTILE)
 def test_hostile_callbacks_never_raise_and_never_sign_in(query: str, cookie: str) -> None:
     head = RequestHead(b"GET", f"/auth/callback?{query}".encode(), [(b"cookie", cookie.encode())])
-    assert isinstance(reason(asyncio.run(DISCOVERED.login.callback(head, DISCOVERED.clock))), LoginReason)
+    assert isinstance(reason(asyncio.run(finished(DISCOVERED.login, head, DISCOVERED.clock))), LoginReason)
 
 
 def test_a_code_costs_the_issuer_nothing_until_it_is_redeemed() -> None:

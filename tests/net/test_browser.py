@@ -22,7 +22,7 @@ from foyer.net.wire import TLSWire, Wire
 from foyer.protocol.events import RequestHead, ResponseHead
 from foyer.protocol.h1 import H1Server
 from foyer.protocol.h2 import H2Server
-from tests.exchange.sides import Pool, Services, Upstream
+from tests.exchange.sides import BOUNDS, Pool, Services, Upstream
 from tests.net.offline import Offline, Transport
 from tests.net.sockets import End, Peer, descriptors, on_a_loop, until
 from tests.support.certs import ORIGIN_HOST, browser_context, write_certificate
@@ -46,7 +46,7 @@ class Application:
             exchange.answer(Answer(200, [], b"hello"))
         else:
             self.pools.append(Pool())
-            exchange.forward(head, self.pools[-1].open)
+            exchange.forward(head, self.pools[-1].open, BOUNDS)
         return exchange
 
     def flood(self, word: str) -> None:

@@ -20,7 +20,7 @@ from foyer.net.connection import CLOSING_TIME
 from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, Upstream
 from foyer.net.wire import TLSWire, Wire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
-from tests.exchange.sides import Pool, Services
+from tests.exchange.sides import BOUNDS, Pool, Services
 from tests.net.offline import Loop, Offline, Transport
 from tests.support.certs import ORIGIN_HOST, UPSTREAM_HOST, authority, browser_context, server_context
 from tests.support.raw_frames import GET, POST, PREFACE, Frame, Kind, data, frames, goaway, headers, settings
@@ -119,7 +119,7 @@ class Browser:
         """As an application: every request is for an upstream that the test plays."""
         exchange = Exchange(self.services, side, head)
         pool = Pool()
-        exchange.forward(head, pool.open)
+        exchange.forward(head, pool.open, BOUNDS)
         self.heads.append(head)
         self.pools.append(pool)
         self.exchanges.append(exchange)

@@ -21,7 +21,7 @@ from foyer.net.browser import BrowserConnection
 from foyer.net.upstream import UpstreamConnection
 from foyer.net.wire import Wire
 from foyer.protocol.events import Failure, Fields, RequestHead
-from tests.exchange.sides import Services
+from tests.exchange.sides import BOUNDS, Services
 from tests.net.offline import Offline, SpokenWire, Transport
 from tests.support.frames import Outbox
 from tests.support.messages import Framing, Message, Reader, chunk, delimited_by, head
@@ -325,7 +325,7 @@ class World:
                 receiver.upstream_gone(Failure.CONNECTION)
             return _Place()
 
-        exchange.forward(up, place)
+        exchange.forward(up, place, BOUNDS)
         return exchange
 
     # What a test does with it.

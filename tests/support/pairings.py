@@ -45,7 +45,14 @@ _nobody.bind(("127.0.0.1", 0))  # and never listens: nothing else on this machin
 ISSUER = f"https://127.0.0.1:{_nobody.getsockname()[1]}"
 """An issuer that refuses connections: these tests seal their sessions without a login."""
 
-ROOMY: dict[str, str] = {}
+ROOMY: dict[str, str] = {
+    "session-request-rate": "100000",
+    "session-request-burst": "100000",
+    "max-session-concurrent-requests": "100000",
+    "max-concurrent-requests": "100000",
+    "max-response-bytes": "1GiB",
+    "metrics-listen": "",
+}
 """Flags that keep every bound out of the way: no test in here may meet one by being large or many."""
 
 T = TypeVar("T")
