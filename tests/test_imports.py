@@ -31,7 +31,23 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 WITHOUT_IO = ("protocol", "interruption", "exchange", "gate", "session")
-PURE_STREAMS = ("scope", "projection", "cycle", "sse")
+PURE_STREAMS = (
+    "answers",
+    "cycle",
+    "errors",
+    "names",
+    "projection",
+    "reflector",
+    "resource",
+    "revisions",
+    "said",
+    "scope",
+    "selector",
+    "sse",
+    "versions",
+    "view",
+    "watch",
+)
 """The half of `streams` that decides; the other half asks the API server."""
 
 IO = {"asyncio", "select", "selectors", "signal", "socket", "ssl", "threading", "time", "uvloop"}

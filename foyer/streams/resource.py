@@ -1,0 +1,71 @@
+"""A Kubernetes object as the API server wrote it, with what a stream must know of it.
+
+Its text is never decoded and so never respelled; `members` and `metadata` say where its parts are. It lives
+as long as its event: what is kept of it is what a projection makes.
+"""
+
+from json import loads
+from typing import NamedTuple, TypeAlias
+
+from foyer_native.jsontext import members
+
+Members: TypeAlias = dict[str, tuple[int, int, int]]
+"""By name: where the name's quote is in the text, where the value begins, where it ends."""
+
+
+class Resource(NamedTuple):
+    """A whole object: one that has a name, a kind and a uid. `version` is "" where there is none."""
+
+    text: bytes
+    members: Members
+    metadata: Members
+    uid: str
+    version: str
+    is_secret: bool
+
+    def identity(self) -> bytes:
+        """Who it is, as JSON: for a `deleted` event."""
+        text, top, metadata = self.text, self.members, self.metadata
+        parts = [metadata["uid"], top["apiVersion"], top["kind"]]
+        if "namespace" in metadata:
+            parts.append(metadata["namespace"])
+        parts.append(metadata["name"])
+        return b"{%b}" % b",".join([text[begin:end] for begin, _, end in parts])
+
+    def __repr__(self) -> str:
+        return f"Resource(uid={self.uid!r})"  # it may be a Secret
+
+
+def read(text: bytes) -> Resource | None:
+    """The object in `text`, which is compact JSON; None: it is not whole, or no object at all."""
+    if not text.startswith(b"{"):
+        return None
+    top = members(text)
+    where = top.get("metadata")
+    if where is None or not is_object(text, where):
+        return None
+    metadata = members(text, where[1])
+    kind, api_version = string(text, top.get("kind")), string(text, top.get("apiVersion"))
+    uid = string(text, metadata.get("uid"))
+    if not (uid and kind and api_version and string(text, metadata.get("name"))):
+        return None
+    if api_version.startswith("meta.k8s.io/"):
+        return None  # a PartialObjectMetadata has a uid and nothing else of its object
+    version = string(text, metadata.get("resourceVersion"))
+    return Resource(text, top, metadata, uid, version, kind == "Secret" and api_version == "v1")
+
+
+def is_object(text: bytes, where: tuple[int, int, int]) -> bool:
+    """Whether the value there is an object."""
+    return text.startswith(b"{", where[1])
+
+
+def string(text: bytes, where: tuple[int, int, int] | None) -> str:
+    """The string that is the value there; "" for none, and for anything else."""
+    if where is None:
+        return ""
+    value = text[where[1] : where[2]]
+    if b"\\" in value or value[0] != 34:  # a quote
+        decoded = loads(value)
+        return decoded if isinstance(decoded, str) else ""
+    return value[1:-1].decode("utf-8")

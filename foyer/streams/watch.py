@@ -1,0 +1,194 @@
+"""What the API server sends, bytes split anywhere: the events of a watch, and the pages of a list.
+
+A watch is JSON texts, one a line (Kubernetes API concepts, "Efficient detection of changes"). Each is held
+until its line is whole, up to a bound; what is not JSON in UTF-8, or is no event, is upstream's fault and
+comes as a value, `Fault`, behind which nothing is read any more.
+"""
+
+import json
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from foyer.streams import resource
+from foyer.streams.resource import Resource, is_object, string
+from foyer.streams.said import Said, said
+from foyer_native.jsontext import compact, elements, members
+
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+"""One event of a watch. etcd lets an object have a tenth of it; other stores have their own mind."""
+
+MAX_PAGE_BYTES = 64 * 1024 * 1024
+"""One page of a list, read whole: 500 objects of 128 KiB."""
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class Change(Enum):
+    """What happened to an object; its value is its word in a watch."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Changed(NamedTuple):
+    """An object changed."""
+
+    change: Change
+    resource: Resource
+
+
+class Bookmark(NamedTuple):
+    """The watch has come this far; `complete` when that is the end of its snapshot."""
+
+    complete: bool
+
+
+class Failed(NamedTuple):
+    """The API server says that the watch went wrong."""
+
+    said: Said
+
+
+class Fault(Enum):
+    """Something that cannot be shown."""
+
+    PARTIAL = "partial"
+    """A change of an object that is not whole: metadata only, without a uid, or no object."""
+    UNREADABLE = "unreadable"
+    """Not what a watch or a list is made of."""
+    TOO_LARGE = "too_large"
+    """Beyond the bound on one event."""
+
+
+Event: TypeAlias = Changed | Bookmark | Failed | Fault
+
+
+class WatchReader:
+    """The events of one watch. At rest, between two of them, it holds nothing."""
+
+    __slots__ = ("_held", "_held_bytes")
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """The events that `data` completes, each read as it is asked for."""
+        first, *rest = data.split(b"\n")
+        if not rest:
+            yield from self._hold(first)
+            return
+        last = rest.pop()
+        if self._held:
+            first = b"".join((*self._held, first))
+            self._held, self._held_bytes = [], 0
+        for line in (first, *rest):
+            if len(line) > MAX_EVENT_BYTES:
+                yield Fault.TOO_LARGE
+            elif line and not line.isspace():
+                yield read_event(line)
+        yield from self._hold(last)
+
+    def _hold(self, piece: bytes) -> Iterator[Event]:
+        if not piece:
+            return
+        self._held.append(piece)
+        self._held_bytes += len(piece)
+        if self._held_bytes > MAX_EVENT_BYTES:
+            self._held = []
+            yield Fault.TOO_LARGE
+
+
+_CHANGES = {f'"{change.value}"'.encode("ascii"): change for change in Change}
+
+
+def read_event(line: bytes) -> Event:
+    """The one event that `line` is."""
+    text = compact(line)
+    if text is None or not text.startswith(b"{"):
+        return Fault.UNREADABLE
+    parts = members(text)
+    kind, where = parts.get("type"), parts.get("object")
+    if kind is None or where is None:
+        return Fault.UNREADABLE
+    told = text[where[1] : where[2]]
+    change = _CHANGES.get(text[kind[1] : kind[2]])
+    if change is not None:
+        found = resource.read(told)
+        return Fault.PARTIAL if found is None else Changed(change, found)
+    match string(text, kind):
+        case "BOOKMARK":
+            return Bookmark(_ends_snapshot(told))
+        case "ERROR":
+            return Failed(said(told))
+        case _:
+            return Fault.UNREADABLE
+
+
+def _ends_snapshot(text: bytes) -> bool:
+    """Whether this is the object of the bookmark behind the initial events (KEP-3157)."""
+    if INITIAL_EVENTS_END.encode("ascii") not in text or not text.startswith(b"{"):
+        return False
+    metadata = _inner(text, members(text), "metadata")
+    annotations = _inner(text, metadata, "annotations")
+    return string(text, annotations.get(INITIAL_EVENTS_END)) == "true"
+
+
+def _inner(text: bytes, parts: resource.Members, name: str) -> resource.Members:
+    """The members of the object that the member `name` is; none when it is none."""
+    where = parts.get(name)
+    return members(text, where[1]) if where is not None and is_object(text, where) else {}
+
+
+class Page(NamedTuple):
+    """One page of a list: of which version, and the token of the next one ("" behind the last).
+
+    `items` gives each item once, read as it is asked for: None for one that is not whole.
+    """
+
+    version: str
+    token: str
+    items: Iterator[Resource | None]
+
+
+def read_page(content: bytes) -> Page | Fault:
+    """The page of a list that `content` is."""
+    text = compact(content)
+    if text is None or not text.startswith(b"{"):
+        return Fault.UNREADABLE
+    parts = members(text)
+    kind, api_version = string(text, parts.get("kind")), string(text, parts.get("apiVersion"))
+    where = parts.get("items")
+    if not kind.endswith("List") or not api_version or where is None:
+        return Fault.UNREADABLE
+    if text.startswith(b"[", where[1]):
+        items = elements(text, where[1])
+    elif text.startswith(b"null", where[1]):
+        items = []  # as Go writes a list of none
+    else:
+        return Fault.UNREADABLE
+    metadata = _inner(text, parts, "metadata")
+    version, token = string(text, metadata.get("resourceVersion")), string(text, metadata.get("continue"))
+    if not version:
+        return Fault.UNREADABLE  # a watch of what came after it could not be asked for
+    typed = {"kind": kind.removesuffix("List"), "apiVersion": api_version}
+    added = json.dumps(typed, separators=(",", ":")).encode("ascii")[1:-1]
+    return Page(version, token, _items(text, items, added))
+
+
+def _items(text: bytes, items: list[tuple[int, int]], typed: bytes) -> Iterator[Resource | None]:
+    for begin, end in items:
+        yield resource.read(_typed(text[begin:end], typed))
+
+
+def _typed(item: bytes, typed: bytes) -> bytes:
+    """`item` with a kind and a version: those of a built-in type leave them to their list."""
+    if not item.startswith(b"{"):
+        return item
+    parts = members(item)
+    if "kind" in parts and "apiVersion" in parts:
+        return item
+    # Where the server wrote one of them, the last of two members with one name is its own.
+    return b"{%b%b%b" % (typed, b"," if parts else b"", item[1:])
