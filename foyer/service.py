@@ -67,8 +67,10 @@ class Service:
         config, oidc = self._config, self._config.oidc
         server = config.kubernetes.server
         authority = server.authority.encode("ascii")
-        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel)
-        self._upstream = Upstream(server.host, server.port, self._server_roots.context, turn, wheel)
+        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._log.flood)
+        self._upstream = Upstream(
+            server.host, server.port, self._server_roots.context, turn, wheel, self._log.flood
+        )
         self._issuer = Issuer(
             oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
         )

@@ -7,6 +7,7 @@ gets a pool of its own, kept.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from foyer.exchange.ports import Answer
@@ -23,8 +24,16 @@ MAX_SERVERS = 8
 class Fetcher:
     """A `Fetch` whose connections are kept, one pool a server."""
 
-    def __init__(self, context: ssl.SSLContext, turn: Turn, wheel: Wheel) -> None:
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        turn: Turn,
+        wheel: Wheel,
+        flood: Callable[[str], None] = lambda kind: None,
+    ) -> None:
+        """`flood` is told as `Upstream` tells it."""
         self._context = context
+        self._flood = flood
         self._turn = turn
         self._wheel = wheel
         self._servers: dict[tuple[str, int], Upstream] = {}
@@ -47,7 +56,7 @@ class Fetcher:
             if len(self._servers) >= MAX_SERVERS:
                 oldest = next(iter(self._servers))
                 self._servers.pop(oldest).close()
-            server = Upstream(host, port, self._context, self._turn, self._wheel)
+            server = Upstream(host, port, self._context, self._turn, self._wheel, self._flood)
             self._servers[host, port] = server
         return server
 

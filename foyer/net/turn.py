@@ -4,7 +4,8 @@ Calls between rooms only queue bytes. However many events one turn brings, a con
 written to once, in one TLS record where it fits; and nothing re-enters.
 
 What a peer sent beyond its work for one turn waits here for later ones, a connection a turn: however
-many peers flood us, together they take no more of a turn than one.
+many peers flood us, together they take no more of a turn than one. Servers stand in a line of their own:
+one connection of theirs carries what a hundred people wait for.
 """
 
 import asyncio
@@ -32,15 +33,41 @@ class Unfinished(Protocol):
         """A fault of ours: the connection ends as it stands."""
 
 
+class _Line:
+    """Connections that have not finished. The first goes on each turn, and stands behind again if it must."""
+
+    __slots__ = ("_loop", "_waiting")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[Unfinished] = deque()
+
+    def join(self, connection: Unfinished) -> None:
+        if not self._waiting:
+            self._loop.call_soon(self._go_on)
+        self._waiting.append(connection)
+
+    def _go_on(self) -> None:
+        connection = self._waiting.popleft()
+        if self._waiting:
+            self._loop.call_soon(self._go_on)
+        try:
+            connection.go_on()
+        except Exception as error:  # the outermost: one connection's fault is not the others'
+            self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
+            connection.failed()
+
+
 class Turn:
     """The connections touched since the last flush, and those that have not finished."""
 
-    __slots__ = ("_loop", "_touched", "_unfinished")
+    __slots__ = ("_browsers", "_loop", "_touched", "_upstreams")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._touched: list[Flushed] = []
-        self._unfinished: deque[Unfinished] = deque()
+        self._browsers = _Line(loop)
+        self._upstreams = _Line(loop)
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
@@ -57,21 +84,9 @@ class Turn:
                 self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
                 connection.failed()
 
-    def later(self, connection: Unfinished) -> None:
-        """Has `connection` go on in a later turn, after those that wait already. Called once a turn."""
-        if not self._unfinished:
-            self._loop.call_soon(self._go_on)
-        self._unfinished.append(connection)
-
-    def _go_on(self) -> None:
-        connection = self._unfinished.popleft()
-        if self._unfinished:
-            self._loop.call_soon(self._go_on)
-        try:
-            connection.go_on()
-        except Exception as error:  # the outermost: one connection's fault is not the others'
-            self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
-            connection.failed()
+    def later(self, connection: Unfinished, *, upstream: bool = False) -> None:
+        """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn."""
+        (self._upstreams if upstream else self._browsers).join(connection)
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

@@ -3,6 +3,9 @@
 It opens as many HTTP/2 connections as the server's stream limit asks for, takes the least
 loaded, lets those that got a GOAWAY finish, and never sends anything twice: whoever waits for a
 connection has sent nothing yet, and whoever has sent is told of its end.
+
+A server is trusted with people's data and not with the loop: what it sends is worked on in turns as
+what browsers send is, and a flood ends its connection.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 
 from foyer.exchange.ports import UpstreamReceiver
 from foyer.gate.wheel import Wheel
@@ -19,6 +24,7 @@ from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.floods import TURN_WORK, FloodFault
 from foyer.protocol.h1 import H1Client
 from foyer.protocol.h2 import H2Client
 
@@ -35,6 +41,9 @@ QUIET_TIME = 15.0
 PING_TIME = 10.0
 """Seconds it has to answer: TCP alone would be patient for a quarter of an hour."""
 
+LINGER_TIME = 1.0
+"""Seconds for a server that broke HTTP/2 to read why, before what it goes on sending makes TCP drop it."""
+
 _PINGS = 2  # TCP's keep-alive probes within PING_TIME: one may get lost
 
 
@@ -47,9 +56,11 @@ class UpstreamConnection(Connection):
         "_pinged",
         "_pool",
         "_since",
+        "_then",
         "codec",
         "context",
         "draining",
+        "lingering",
         "sides",
         "usable",
     )
@@ -61,16 +72,19 @@ class UpstreamConnection(Connection):
         self.sides: dict[int, UpstreamSide] = {}
         self.usable = False  # TLS, and the first SETTINGS on HTTP/2, are done
         self.draining = False
+        self.lingering = False  # said goodbye to; what is still sent is read and dropped
         self._pool = pool
         self._failure = Failure.CONNECTION
         self._since = self._heard = turn.now()
         self._pinged = False  # since it was last heard
+        self._then: list[Callable[[], None]] = []  # once what was read has had its way
 
     # The wire.
 
     def opened(self, protocol: str | None) -> None:
         """TLS is established."""
         self.codec = H2Client(self) if protocol == "h2" else H1Client(self)
+        self.codec.work = TURN_WORK
         if not self.codec.multiplexed:
             self.wire.keep_alive(QUIET_TIME, PING_TIME / _PINGS, _PINGS)
             self.ready()
@@ -83,15 +97,64 @@ class UpstreamConnection(Connection):
         if codec is None or codec.closing:
             return
         self._heard, self._pinged = self.turn.now(), False
+        self._guarded(partial(codec.receive, data, self._heard))
+        if codec.unfinished:
+            self.later()
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Runs a step of the codec; a breach of the protocol ends the connection."""
+        assert self.codec is not None
         try:
-            codec.receive(data, self._heard)
-        except ProtocolFault:
-            codec.closing = True
+            step()
+        except ProtocolFault as fault:
+            if isinstance(fault, FloodFault):
+                self._pool.flood(fault.flood.word)
+            self.codec.closing = True
             self._all_gone(Failure.PROTOCOL)
         self.touch()
 
+    def later(self) -> None:
+        """The rest is for another turn, and the server waits until then."""
+        if not self._waiting:
+            self._waiting = True
+            self.wire.busy(True)
+            self.turn.later(self, upstream=True)
+
+    def go_on(self) -> None:
+        """Another turn's work on what has come and, when there is none left, another turn's reading."""
+        self._waiting = False
+        codec = self.codec
+        if codec is None:
+            return
+        # A server that takes nothing has its work wait for that, unless it is over.
+        if codec.unfinished and not codec.closing and (self._then or not self.wire.choked):
+            codec.work = TURN_WORK
+            self._guarded(partial(codec.proceed, self.turn.now()))  # what is left of it then waits again
+        if not codec.unfinished or codec.closing:
+            super().go_on()
+            then, self._then = self._then, []
+            for step in then:
+                step()
+        elif self._then:
+            self.later()
+
+    def _when_done(self, step: Callable[[], None]) -> None:
+        """Takes `step` once all that was read has had its way: a whole response may be among it."""
+        if self._then or (self.codec is not None and self.codec.unfinished and not self.codec.closing):
+            self._then.append(step)
+            self.later()
+        else:
+            step()
+
     def ended(self, clean: bool) -> None:
         """The server sends no more."""
+        self._when_done(partial(self._ended, clean))
+
+    def _ended(self, clean: bool) -> None:
+        if self.wire.broken:
+            # An alert: after the handshake it may still be that the server wants a certificate of ours.
+            self._failure = Failure.TLS
+            self._all_gone(self._failure)
         if self.codec is not None:
             self.codec.eof(clean)
         self._all_gone(Failure.CONNECTION)
@@ -99,6 +162,9 @@ class UpstreamConnection(Connection):
 
     def lost(self, reason: Exception | None) -> None:
         """The connection is gone, or never came to be."""
+        self._when_done(partial(self._lost, reason))
+
+    def _lost(self, reason: Exception | None) -> None:
         if self.codec is None and isinstance(reason, ssl.SSLError | ssl.CertificateError):
             self._failure = Failure.TLS
         self._pool.wheel.remove(self)
@@ -251,19 +317,32 @@ class UpstreamConnection(Connection):
         """Sends what was queued; closes when there is nothing left to wait for."""
         self._touched = False
         self._read = 0
+        if not self._waiting:
+            self._sent = 0
         codec = self.codec
         if codec is None or self.wire.closing:
             return
+        codec.work = TURN_WORK
         self.drain()
-        if not self.sides:
-            if codec.closing or self.draining:
-                self.close()
-                return
-        elif codec.closing:
+        if codec.closing:
             self._all_gone(Failure.PROTOCOL)
+            self._leave(codec)
+        elif self.draining and not self.sides:
             self.close()
-            return
-        self._pool.usable(self)
+        else:
+            if codec.unfinished and not self.wire.choked:
+                self.later()
+            self._pool.usable(self)
+
+    def _leave(self, codec: H1Client | H2Client) -> None:
+        if not (isinstance(codec, H2Client) and codec.unread and self.usable):
+            self.close()
+        elif not self.lingering:
+            self.lingering = True
+            self.wire.busy(False)
+            self.wire.finish()
+            self._pool.wheel.add(self, self.turn.now() + LINGER_TIME)
+            self._pool.forget(self)
 
     def close(self) -> None:
         """Closes the connection, whatever is on it."""
@@ -274,7 +353,7 @@ class UpstreamConnection(Connection):
 
     def due(self, now: float) -> float | None:
         """Closes an unused connection; ends one whose close is not taken, and one that is dead."""
-        if self.wire.closing or not self.usable:
+        if self.wire.closing or self.lingering or not self.usable:
             self._failure = Failure.TIMEOUT
             self.wire.abort()
             return None
@@ -289,6 +368,8 @@ class UpstreamConnection(Connection):
         """Pings a server that has become quiet, and ends one that is dead. For HTTP/1.1 TCP does it."""
         if not isinstance(self.codec, H2Client):
             return now + POOLED_TIME
+        if self._waiting:
+            self._heard = now  # it is ours to do something
         if now < self._heard + QUIET_TIME:
             return self._heard + QUIET_TIME
         if self._pinged:
@@ -296,7 +377,7 @@ class UpstreamConnection(Connection):
             self.wire.abort()
             return None
         self._pinged = True
-        self.codec.machine.ping(bytes(8))
+        self.codec.ping()
         self.touch()
         return now + PING_TIME
 
@@ -318,9 +399,21 @@ class Waiting:
 class Upstream:
     """The connections to one server, pinned: its address and the roots it is verified by."""
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext, turn: Turn, wheel: Wheel) -> None:
-        """`context` offers the HTTP versions by ALPN and verifies `host` (a name or an address)."""
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        context: ssl.SSLContext,
+        turn: Turn,
+        wheel: Wheel,
+        flood: Callable[[str], None] = lambda kind: None,
+    ) -> None:
+        """`context` offers the HTTP versions by ALPN and verifies `host` (a name or an address).
+
+        `flood` is told, by its kind's word, of each connection that the server lost by one.
+        """
         self.wheel = wheel
+        self.flood = flood
         self._host = host
         self._port = port
         self._context = context

@@ -54,7 +54,17 @@ class Owner(Protocol):
 class Wire(asyncio.BufferedProtocol):
     """A plain TCP connection."""
 
-    __slots__ = ("_busy", "_finished", "_owner", "_paused", "_transport", "choked", "closing", "congested")
+    __slots__ = (
+        "_busy",
+        "_finished",
+        "_owner",
+        "_paused",
+        "_transport",
+        "broken",
+        "choked",
+        "closing",
+        "congested",
+    )
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -65,6 +75,7 @@ class Wire(asyncio.BufferedProtocol):
         self._finished = False  # we write no more
         self.congested = False
         self.closing = False
+        self.broken = False  # TLS: by an alert of the peer's, or a record that is none
 
     # asyncio's side.
 
@@ -256,7 +267,6 @@ class TLSWire(Wire):
 
     def _decrypt(self) -> bytes:
         pieces: list[bytes] = []
-        broken = False
         try:
             while self._incoming.pending or self._tls.pending():
                 count = self._tls.read(_RECORD, _PLAIN)
@@ -269,15 +279,15 @@ class TLSWire(Wire):
         except ssl.SSLZeroReturnError:
             self._shut = True
         except ssl.SSLError:
-            broken = True  # a record that was tampered with, a renegotiation: the alert says which
+            self.broken = True  # a record that was tampered with, a renegotiation: the alert says which
         self._drain()
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if not self._shut and not broken:
+        if not self._shut and not self.broken:
             return data
         if data:
             self._owner.received(data)
         if not self.closing:
-            self._owner.ended(not broken)
+            self._owner.ended(not self.broken)
         return b""
 
     def eof_received(self) -> bool:

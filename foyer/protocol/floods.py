@@ -31,6 +31,10 @@ OPENED_AFTER = 4096
 """Bytes of content after which Go's client opens both windows again, the most often of the libraries seen:
 eight times for a frame of 16 KiB. Each such piece of a frame earns as a frame does."""
 
+MAX_INFORMATIONAL = 64
+"""1xx heads before a response's own (RFC 9110 section 15.2 has no limit). None of them passes; a server that
+is slow to answer sends a 102 now and then."""
+
 ALL = 1 << 62
 """Work without a bound, for whoever serves nobody else meanwhile."""
 
@@ -47,19 +51,20 @@ _SETTING = 6
 
 
 class Flood(Enum):
-    """A kind: its word in the log, how many at once, a second, and for each response begun and content sent.
+    """A kind: its word in the log, how many at once, a second, and for each head of ours and content sent.
 
-    Answers earn because clients tie these frames to requests: a Go client closes a body that it has not
-    read with RST_STREAM and, now and then, a PING; browsers say a request's priority again as pages change.
+    Heads earn because peers tie these frames to requests: a Go client closes a body that it has not read
+    with RST_STREAM and, now and then, a PING; browsers say a request's priority again as pages change; and
+    an API server has its say about each request that it is sent.
     """
 
     def __init__(
-        self, word: str, burst: float, per_second: float, per_answer: float = 0.0, per_piece: float = 0.0
+        self, word: str, burst: float, per_second: float, per_head: float = 0.0, per_piece: float = 0.0
     ) -> None:
         self.word: Final = word
         self.burst: Final = burst
         self.per_second: Final = per_second
-        self.per_answer: Final = per_answer
+        self.per_head: Final = per_head
         self.per_piece: Final = per_piece
 
     # Members are told apart by identity; Enum's own hash is a call of Python for every count.
@@ -74,8 +79,9 @@ class Flood(Enum):
     peers make none; an ingress whose one client errs keeps its connection for the others."""
 
     LATE = "closed_stream", 1024, 64, 4
-    """DATA and HEADERS on streams that are over, each of them answered with RST_STREAM: what was in flight
-    as we reset. An upload has a window of 64 KiB in flight, four frames as clients make them."""
+    """Frames on streams that are over, most of them answered with RST_STREAM: what was in flight as we reset.
+    An upload has a window of 64 KiB in flight, four frames as clients make them. What an API server had in
+    flight is free, as far as the stream's window went."""
 
     HEADERS = "header_bytes", 1024 * 1024, 64 * 1024, 8 * 1024
     """Bytes of header blocks beyond `LARGE_HEAD` each: 128 requests at once with 8 KiB of cookies."""
@@ -128,12 +134,12 @@ class FloodFault(ProtocolFault):
 class Floods:
     """One connection's buckets."""
 
-    __slots__ = ("_levels", "_since", "answers", "pieces")
+    __slots__ = ("_levels", "_since", "heads", "pieces")
 
     def __init__(self) -> None:
         self._levels: dict[Flood, float] = {}
         self._since = 0.0  # when the buckets were last looked after
-        self.answers = 0  # responses begun since then
+        self.heads = 0  # heads sent since then: a server's responses, a client's requests
         self.pieces = 0  # frames of content sent since then that were worth one
 
     def count(self, flood: Flood, now: float, amount: float = 1.0) -> None:
@@ -149,10 +155,10 @@ class Floods:
 
     def _look_after(self, now: float) -> None:
         seconds, self._since = max(0.0, now - self._since), now
-        answers, self.answers = self.answers, 0
+        heads, self.heads = self.heads, 0
         pieces, self.pieces = self.pieces, 0
         for flood, level in self._levels.items():
-            earned = seconds * flood.per_second + answers * flood.per_answer + pieces * flood.per_piece
+            earned = seconds * flood.per_second + heads * flood.per_head + pieces * flood.per_piece
             self._levels[flood] = max(0.0, level - earned)
 
     def frame(self, kind: int, frame: bytes, now: float) -> None:
@@ -171,15 +177,22 @@ class Floods:
             self.count(Flood.USELESS, now)
 
     def data(self, frame: bytes, now: float) -> None:
-        """Counts a DATA frame. The last of a stream is free: there is one for a request."""
-        if frame[4] & _END_STREAM:
-            return
+        """Counts a client's DATA frame. The last of a stream is free: there is one for a request."""
+        if not frame[4] & _END_STREAM:
+            size = self.empty(frame, now)
+            self.content(size, now)
+
+    def empty(self, frame: bytes, now: float) -> int:
+        """Counts a DATA frame if nothing comes of it; its content's size.
+
+        All there is to count of a server's: a watch is small pieces, for as long as it is open.
+        """
         size = len(frame) - 9
         if frame[4] & _PADDED and size:
             size -= 1 + frame[9]
-        if size <= 0:
+        if size <= 0 and not frame[4] & _END_STREAM:
             self.count(Flood.EMPTY, now)
-        self.content(size, now)
+        return size
 
     def content(self, size: int, now: float) -> None:
         """Counts a piece of content of `size` bytes."""

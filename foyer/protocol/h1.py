@@ -3,8 +3,12 @@
 The guard buffers a head to its blank line and walks the content, so h11 is handed exactly one
 message at a time, each byte of which has one reading. Pipelined requests wait in `_held` until
 the response before them has been sent, so they are answered in order. A codec is done with its
-connection when `closing`: whoever drives it then closes. A server's work can stop at any head or
-chunk, to go on in another turn.
+connection when `closing`: whoever drives it then closes. Work can stop at any head or chunk, to go on
+in another turn.
+
+A message with a length is whole as its last octet leaves, while HTTP/2's is only when it has ended, and
+until then may turn out malformed (RFC 9113 section 8.1.1) or be given up. So that octet, be it of the
+content or of the head of a message without any, waits for the end.
 """
 
 from http import HTTPStatus
@@ -14,7 +18,7 @@ from h11._headers import Headers
 
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
-from foyer.protocol.floods import ALL, HEAD_WORK, Flood, Floods
+from foyer.protocol.floods import ALL, HEAD_WORK, MAX_INFORMATIONAL, Flood, Floods
 from foyer.protocol.framing import MAX_HEAD, Content, ContentWalk, head_end, request_content, response_content
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
@@ -28,7 +32,21 @@ class _H1:
 
     multiplexed = False
 
-    __slots__ = ("_chunked", "_h11", "_held", "_out", "_searched", "_sink", "_walk", "closing", "stream")
+    __slots__ = (
+        "_chunked",
+        "_h11",
+        "_held",
+        "_kept",
+        "_out",
+        "_searched",
+        "_sink",
+        "_unsent",
+        "_walk",
+        "closing",
+        "stream",
+        "unfinished",
+        "work",
+    )
 
     def __init__(self, sink: Sink, role: type[h11.CLIENT] | type[h11.SERVER]) -> None:
         self._sink = sink
@@ -38,8 +56,12 @@ class _H1:
         self._walk = _WHOLE
         self._out: list[bytes] = []
         self._chunked = False  # what is being sent is in chunks
+        self._unsent: int | None = None  # octets of the length that was declared, if one was
+        self._kept = b""  # the last octet of them, until the end is known
         self.stream = 0
         self.closing = False
+        self.unfinished = False  # heads or content have come, and wait for `proceed`
+        self.work = ALL  # how much may be done, in chunks: whoever has others sets it
 
     # What came in.
 
@@ -50,10 +72,13 @@ class _H1:
         head, self._held = self._held[:end], self._held[end:]
         return head
 
-    def _take_content(self, chunks: int | None = None) -> None:
-        taken = self._walk.walk(self._held, chunks)
+    def _take_content(self) -> None:
+        """Content, as far as the work goes."""
+        before = self._walk.chunks
+        taken = self._walk.walk(self._held, self.work)
         piece, self._held = self._held[:taken], self._held[taken:]
         self._feed(piece)
+        self.work -= 1 + self._walk.chunks - before
 
     def _feed(self, piece: bytes) -> None:
         """Gives h11 what the guard has passed, and passes on what it makes of it."""
@@ -98,6 +123,17 @@ class _H1:
         if data:
             self._out.append(data)
 
+    def _declare(self, lengths: list[bytes]) -> None:
+        """A head was framed that more may follow, with these lengths in it."""
+        self._kept = b""
+        self._unsent = int(lengths[0]) if lengths else None
+        self._keep_the_last()
+
+    def _keep_the_last(self) -> None:
+        if self._unsent == 0:
+            last = self._out[-1]
+            self._out[-1], self._kept = last[:-1], last[-1:]
+
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content, and the message's end with it."""
         if self._chunked and data:
@@ -105,7 +141,13 @@ class _H1:
             self._out.append(b"%x\r\n%b\r\n" % (len(data), data))
         elif data:
             self._send(h11.Data(data=data))
+            if self._unsent is not None and not end:
+                self._unsent -= len(data)
+                self._keep_the_last()
         if end:
+            if self._kept:
+                self._out.append(self._kept)
+                self._kept = b""
             self._send(h11.EndOfMessage())
 
     def window(self, stream: int) -> int:
@@ -133,9 +175,7 @@ class H1Server(_H1):
         "_refused",
         "cut",
         "floods",
-        "unfinished",
         "until_close",
-        "work",
     )
 
     def __init__(self, sink: Sink) -> None:
@@ -146,8 +186,6 @@ class H1Server(_H1):
         self._refused = False
         self._now = 0.0
         self.floods = Floods()
-        self.unfinished = False  # heads or content have come, and wait for `proceed`
-        self.work = ALL  # how much may be done, in chunks: whoever has others sets it
         self.cut = False  # the response is to end short of its end
         self.until_close = False  # the response has no other end than the connection's (HTTP/1.0)
 
@@ -190,7 +228,7 @@ class H1Server(_H1):
                     self.unfinished = not self._walk.done or self._answered
                     return
                 if not self._walk.done:
-                    self._take_pieces()
+                    self._take_content()
                 elif not self._answered or not self._begin(pipelined):
                     return
                 else:
@@ -199,12 +237,6 @@ class H1Server(_H1):
         except ProtocolFault:
             self.closing = True
             raise
-
-    def _take_pieces(self) -> None:
-        """Content, as far as the work goes."""
-        before = self._walk.chunks
-        self._take_content(self.work)
-        self.work -= 1 + self._walk.chunks - before
 
     def _begin(self, pipelined: bool) -> bool:
         head = self._take_head()
@@ -284,6 +316,8 @@ class H1Server(_H1):
         )
         if head.ended:
             self.send_data(stream, b"", True)
+        else:
+            self._declare(head.all(b"content-length"))
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content. After the response's end the connection is ready again, or `closing`."""
@@ -330,13 +364,14 @@ class H1Server(_H1):
 class H1Client(_H1):
     """A connection to the API server. One request at a time; reused only when both halves ended cleanly."""
 
-    __slots__ = ("_busy", "_method", "_requested")
+    __slots__ = ("_busy", "_informed", "_method", "_requested")
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink, h11.CLIENT)
         self._method = b""
         self._busy = False  # a request is out, its response not whole
         self._requested = True  # the request's own end was framed
+        self._informed = 0  # 1xx heads that came before the response's
 
     @property
     def capacity(self) -> int:
@@ -349,29 +384,48 @@ class H1Client(_H1):
         return self.stream
 
     def receive(self, data: bytes, now: float = 0.0) -> None:
-        """Takes what the API server sent. Raises `ProtocolFault`."""
+        """Takes what the API server sent. Raises `ProtocolFault`. Beyond `work` it waits for `proceed`."""
         if self.closing:
             return
         self._held = self._held + data if self._held else data
+        if not self.unfinished:
+            self.proceed(now)
+
+    def proceed(self, now: float = 0.0) -> None:
+        """Goes on with what waits. Raises `ProtocolFault`."""
+        self.unfinished = False
         try:
-            self._advance()
+            while self._held and not self.closing and not self.unfinished:
+                if not self._advance():
+                    return
         except ProtocolFault:
             self.closing = True
             raise
 
-    def _advance(self) -> None:
-        while self._held and not self.closing:
-            if not self._busy:
-                # Nothing was asked: bytes now would be read as the next person's answer.
-                raise ProtocolFault("a response that nobody asked for")
-            if self._walk.done:
-                head = self._take_head()
-                if not head:
-                    return
-                self._walk = ContentWalk(*response_content(head, self._method))
-                self._feed(head)
-            else:
-                self._take_content()
+    def _advance(self) -> bool:
+        """One step through what is held. False where it needs more to come."""
+        if not self._busy:
+            # Nothing was asked: bytes now would be read as the next person's answer.
+            raise ProtocolFault("a response that nobody asked for")
+        if self.work <= 0:
+            self.unfinished = True
+        elif not self._walk.done:
+            self._take_content()
+        else:
+            head = self._take_head()
+            if not head:
+                return False
+            self.work -= HEAD_WORK + len(head) // 1024
+            self._walk = ContentWalk(*response_content(head, self._method))
+            self._feed(head)
+        return True
+
+    def _received(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> None:
+        if isinstance(event, h11.InformationalResponse):
+            self._informed += 1
+            if self._informed > MAX_INFORMATIONAL:
+                raise ProtocolFault("1xx heads without end")
+        super()._received(event)
 
     def _headed(self, event: h11.Request | h11.Response) -> None:
         assert isinstance(event, h11.Response)
@@ -421,6 +475,7 @@ class H1Client(_H1):
         if stream != self.stream or self.closing:
             return
         self._busy = True
+        self._informed = 0
         self._method = head.method
         self._walk = _WHOLE
         fields = [(b"host", head.authority), *head.fields]
@@ -430,6 +485,8 @@ class H1Client(_H1):
         self._requested = head.ended
         if head.ended:
             self._send(h11.EndOfMessage())
+        else:
+            self._declare(head.all(b"content-length"))
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames request content."""

@@ -20,8 +20,17 @@ from hpack import NeverIndexedHeaderTuple
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead, Sink
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.fields import NO_CONTENT, are_trailers, request_head, response_head
-from foyer.protocol.floods import ALL, HEAD_WORK, OPENED_AFTER, USEFUL_PIECE, Flood, FloodFault, Floods
-from foyer.protocol.framing import MAX_RESPONSE_FIELDS
+from foyer.protocol.floods import (
+    ALL,
+    HEAD_WORK,
+    MAX_INFORMATIONAL,
+    OPENED_AFTER,
+    USEFUL_PIECE,
+    Flood,
+    FloodFault,
+    Floods,
+)
+from foyer.protocol.framing import MAX_FIELDS, MAX_RESPONSE_FIELDS
 from foyer.protocol.machine import Machine
 
 MAX_HEADER_LIST = 32 * 1024
@@ -44,6 +53,7 @@ browser keeps under 256 KiB (spec 03)."""
 AHEAD = 256
 """Frames that are looked at ahead of the work for streams that are given up again in them."""
 
+_FIELDS_WORK = 32  # fields of a response that take as long to read as one of the cheaper frames
 _FRAME_HEADER = 9
 _MAX_FRAME = 16384
 _DATA, _HEADERS, _RST_STREAM, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 0, 1, 3, 5, 7, 9
@@ -282,7 +292,6 @@ class _H2:
         """The peer's message on `stream` is malformed: the end of the stream (RFC 9113 section 8.1.1)."""
         self._reset(stream, ErrorCodes.PROTOCOL_ERROR)
         self._sink.reset(stream, Failure.PROTOCOL)
-        self.floods.count(Flood.BREACHES, self._now)
 
     def _going_away(self, frame: bytes) -> None:
         if len(frame) < _FRAME_HEADER + 8:
@@ -421,6 +430,10 @@ class H2Server(_H2):
         if found is None or found.closed or not found.state_machine.headers_sent:
             self.floods.count(Flood.RESETS, self._now)
 
+    def _malformed(self, stream: int) -> None:
+        super()._malformed(stream)
+        self.floods.count(Flood.BREACHES, self._now)
+
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
         stream = event.stream_id
         if self._promised is not None and stream > self._promised:
@@ -449,7 +462,7 @@ class H2Server(_H2):
     def send_head(self, stream: int, head: ResponseHead) -> None:
         """The final head. With `ended`, the whole response."""
         if self._sendable(stream):
-            self.floods.answers += 1
+            self.floods.heads += 1
             fields = [(b":status", b"%d" % head.status), *_indexed(head.fields)]
             self.machine.send_headers(stream, fields, end_stream=head.ended)
 
@@ -464,7 +477,7 @@ class H2Server(_H2):
 class H2Client(_H2):
     """A connection to the API server."""
 
-    __slots__ = ("_refusing",)
+    __slots__ = ("_informed", "_refusing")
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(
@@ -479,6 +492,7 @@ class H2Client(_H2):
             max_fields=MAX_RESPONSE_FIELDS,
         )
         self._refusing = False  # a GOAWAY came: the API server takes no more streams
+        self._informed: dict[int, int] = {}  # 1xx heads, of streams whose final one has not come
 
     @property
     def capacity(self) -> int:
@@ -495,11 +509,42 @@ class H2Client(_H2):
         """The next exchange's stream."""
         return self.machine.get_next_available_stream_id()
 
+    def _count(self, kind: int, frame: bytes) -> None:
+        if kind == _DATA:
+            self.floods.empty(frame, self._now)
+        else:
+            super()._count(kind, frame)
+
+    def _frame(self, kind: int, frame: bytes) -> None:
+        if kind in (_DATA, _HEADERS, _RST_STREAM) and not self._block and not self.is_open(_stream(frame)):
+            if kind == _DATA and self.machine.take_late_data(_stream(frame), len(frame) - _FRAME_HEADER):
+                return
+            self.floods.count(Flood.LATE, self._now)
+        super()._frame(kind, frame)
+
+    def _received(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.InformationalResponseReceived):
+            self._inform(event.stream_id, len(event.headers))
+        else:
+            super()._received(event)
+
+    def _inform(self, stream: int, fields: int) -> None:
+        """A 1xx head. None passes, and there is an end to them."""
+        told = self._informed.get(stream, 0) + 1
+        if told > MAX_INFORMATIONAL or fields > MAX_FIELDS:
+            self._malformed(stream)
+            return
+        if len(self._informed) > MAX_STREAMS:  # some were given up
+            self._informed = {s: number for s, number in self._informed.items() if self.is_open(s)}
+        self._informed[stream] = told
+
     def _headed(self, event: h2.events.RequestReceived | h2.events.ResponseReceived) -> None:
         if isinstance(event, h2.events.RequestReceived):
             # On an even stream, without a promise; h2 takes it for a server's.
             raise self._fault("a request from a server", ErrorCodes.PROTOCOL_ERROR)
         stream = event.stream_id
+        self.work -= len(event.headers) // _FIELDS_WORK
+        self._informed.pop(stream, None)
         method = self.machine.streams[stream].request_method or b""
         head = response_head(event.headers, event.stream_ended is not None, method)
         if head is None:
@@ -519,6 +564,7 @@ class H2Client(_H2):
         """The request's head. The token is never indexed: 200 people's would push each other out."""
         if self.closing:
             return
+        self.floods.heads += 1
         fields = [
             (b":method", head.method),
             (b":scheme", b"https"),
@@ -529,8 +575,13 @@ class H2Client(_H2):
         self.machine.send_headers(stream, fields, end_stream=head.ended)
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
-        """RST_STREAM CANCEL."""
+        """RST_STREAM CANCEL. What was in flight then is passed over, as far as the stream's window went."""
         self._reset(stream, ErrorCodes.CANCEL)
+
+    def ping(self) -> None:
+        """Asks whether the API server is there: whatever it says next will do (RFC 9113 section 6.7)."""
+        if not self.closing:
+            self.machine.ping(bytes(8))
 
     def settle(self) -> None:
         """Called when an exchange has left: a connection with other streams goes on."""

@@ -64,6 +64,13 @@ def _expected_length(stream: h2.stream.H2Stream, fields: Iterable[tuple[bytes, b
             stream._expected_content_length = int(lengths[0])
 
 
+# A table's row that h2 lacks: for it a 1xx head that was in flight as we reset its stream is the connection's
+# end, and everybody's responses on it. As a final head that comes so late, it is answered by another reset.
+h2.stream._transitions[StreamState.CLOSED, h2.stream.StreamInputs.RECV_INFORMATIONAL_HEADERS] = (
+    h2.stream.H2StreamStateMachine.recv_on_closed_stream,
+    StreamState.CLOSED,
+)
+
 # And the last: h2 ends the whole connection for a Content-Length that is no number or stands twice. Behind
 # an ingress one client would end everybody's responses: `foyer.protocol.fields` refuses that head alone.
 h2.stream.H2Stream._initialize_content_length = _expected_length  # type: ignore[method-assign,assignment]
@@ -202,6 +209,10 @@ class _Decoder(hpack.Decoder):
         return fields
 
 
+MAX_RESET_STREAMS = 256
+"""Streams of a client's for which what their windows let through is remembered when it resets them: all that
+may be open, and as many again. It is in flight for a moment."""
+
 _RECEIVING = (StreamState.OPEN, StreamState.HALF_CLOSED_LOCAL)
 
 
@@ -226,6 +237,7 @@ class Machine(h2.connection.H2Connection):
         self.encoder = _Encoder()
         self.local_settings = Settings(client=client, initial_values=settings)
         self.decoder = _Decoder(max_list=settings[SettingCodes.MAX_HEADER_LIST_SIZE], max_fields=max_fields)
+        self._late: dict[int, int] = {}  # of streams that we reset: octets that may be in flight
 
     @property
     def open_inbound_streams(self) -> int:
@@ -257,6 +269,30 @@ class Machine(h2.connection.H2Connection):
         window.current_window_size -= size
         own.current_window_size -= size
         found._actual_content_length = actual
+        return True
+
+    def reset_stream(self, stream_id: int, error_code: ErrorCodes | int = 0) -> None:
+        """As h2's. A client remembers what of the stream's window the server has not used."""
+        found = self.streams.get(stream_id)
+        if self.config.client_side and found is not None and found.state_machine.state in _RECEIVING:
+            self._late[stream_id] = found._inbound_window_manager.current_window_size
+            if len(self._late) > MAX_RESET_STREAMS:
+                del self._late[next(iter(self._late))]
+        super().reset_stream(stream_id, error_code)
+
+    def take_late_data(self, stream: int, size: int) -> bool:
+        """Passes over a DATA frame that was in flight as we reset its stream; False: it was not.
+
+        h2 answers each with another RST_STREAM, and for those there are limits in servers: the small events
+        of a hundred watches that were given up at once are thousands.
+        """
+        left = self._late.get(stream, 0) - size
+        window = self._inbound_flow_control_window_manager
+        if not size or left < 0 or size > window.current_window_size:
+            return False
+        self._late[stream] = left
+        window.current_window_size -= size
+        self.acknowledge_received_data(size, stream)
         return True
 
     def send_plain_data(self, stream: int, data: bytes) -> None:

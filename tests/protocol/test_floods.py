@@ -14,15 +14,26 @@ from hypothesis import strategies as st
 
 from foyer.protocol.events import RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
-from foyer.protocol.floods import ALL, HEAD_WORK, LARGE_HEAD, TURN_WORK, Flood, FloodFault, Floods
-from foyer.protocol.framing import CHECKED_CHUNKS
-from foyer.protocol.h1 import H1Server
-from foyer.protocol.h2 import AHEAD, MAX_REQUEST_FIELDS, H2Client, H2Server
+from foyer.protocol.floods import (
+    ALL,
+    HEAD_WORK,
+    LARGE_HEAD,
+    MAX_INFORMATIONAL,
+    TURN_WORK,
+    Flood,
+    FloodFault,
+    Floods,
+)
+from foyer.protocol.framing import CHECKED_CHUNKS, MAX_FIELDS
+from foyer.protocol.h1 import H1Client, H1Server
+from foyer.protocol.h2 import AHEAD, MAX_REQUEST_FIELDS, MAX_STREAMS, UPSTREAM_WINDOW, H2Client, H2Server
+from foyer.protocol.machine import MAX_RESET_STREAMS
 from tests.support.raw_frames import (
     ACK,
     END_HEADERS,
     END_STREAM,
     GET,
+    OK,
     POST,
     PREFACE,
     Kind,
@@ -36,7 +47,7 @@ from tests.support.raw_frames import (
     window_update,
 )
 from tests.support.raw_frames import settings as settings_frame
-from tests.support.talk import Talk, answer
+from tests.support.talk import Talk, answer, joined
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: f\r\n\r\n"
 UPLOAD = b"POST /a HTTP/1.1\r\nHost: f\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -97,14 +108,14 @@ def test_over_any_time_a_flood_gets_two_bursts_and_what_it_earned(
     try:
         for seconds, answered, sent in steps:
             now += seconds
-            floods.answers += answered
+            floods.heads += answered
             floods.pieces += sent
             answers, pieces = answers + answered, pieces + sent
             floods.count(flood, now, unit)
             taken += unit
     except FloodFault:
         pass
-    earned = (now - begun) * flood.per_second + answers * flood.per_answer + pieces * flood.per_piece
+    earned = (now - begun) * flood.per_second + answers * flood.per_head + pieces * flood.per_piece
     assert taken <= 2 * flood.burst + earned
 
 
@@ -382,25 +393,184 @@ def test_a_head_has_so_many_fields_and_no_more() -> None:
     assert said(talk) == ["GOAWAY 0 0 ENHANCE_YOUR_CALM"]
 
 
-@pytest.mark.parametrize("name", ["SETTINGS", "PING", "PRIORITY", "unknown frames", "GOAWAY"])
-def test_an_api_server_floods_nobody_either(name: str) -> None:
-    flood, _, units = FLOODS[name]
+# What an API server sends.
+
+OPENED = headers(1, OK, end=False)
+
+SERVER_FLOODS: dict[str, tuple[Flood, bytes, Units]] = {
+    **{name: FLOODS[name] for name in ("SETTINGS", "PING", "PRIORITY", "unknown frames", "GOAWAY")},
+    "empty content": (Flood.EMPTY, OPENED, repeated(data(1, b""))),
+    "padding alone": (Flood.EMPTY, OPENED, repeated(data(1, b"", padding=255))),
+    "resets of one stream": (Flood.LATE, OPENED, repeated(reset(1))),
+    "content behind the end": (Flood.LATE, headers(1, OK), repeated(data(1, b"x" * 600))),
+    "content on a stream that it gave up": (Flood.LATE, OPENED + reset(1), repeated(data(1, b"x"))),
+    "trailers on a stream that is over": (
+        Flood.LATE,
+        OPENED + reset(1),
+        repeated(headers(1, [(b"x-t", b"u")])),
+    ),
+    "windows opened by one": (Flood.WINDOWS, b"", repeated(window_update(0, 1))),
+    "a block without end": (
+        Flood.CONTINUATION,
+        frame(Kind.HEADERS, 1),
+        repeated(frame(Kind.CONTINUATION, 1)),
+    ),
+}
+
+
+def client(*, upload: bool = False) -> Talk[H2Client]:
+    """One that has exchanged SETTINGS, and asked on stream 1."""
     talk = Talk(H2Client)
-    talk.codec.receive(settings_frame(), 100.0)
-    sent, seen = _flood(talk, units())
-    assert (seen, sent <= 2 * flood.burst) == (flood, True)
+    talk.hears(settings_frame())
+    asks(talk, upload=upload)
+    talk.says()
+    return talk
+
+
+def asks(talk: Talk[H2Client], *, upload: bool = False) -> int:
+    stream = talk.codec.open()
+    talk.codec.send_head(stream, RequestHead(b"GET", b"/a", [], authority=b"api", ended=not upload))
+    return stream
+
+
+@pytest.mark.parametrize("name", SERVER_FLOODS)
+def test_an_api_server_floods_nobody_either(name: str) -> None:
+    flood, opening, units = SERVER_FLOODS[name]
+    talk = client()
+    talk.codec.receive(opening, 100.0)
+    sent, seen = _flood(talk, islice(units(), 20_000))
+    assert (seen, sent <= 2 * flood.burst + 4) == (flood, True)
     assert said(talk)[-1] == "GOAWAY 0 0 ENHANCE_YOUR_CALM"
 
 
 def test_an_api_server_may_send_as_small_pieces_as_it_likes() -> None:
     """A watch is small pieces, for as long as it is open."""
-    talk = Talk(H2Client)
-    talk.hears(settings_frame())
-    talk.codec.send_head(talk.codec.open(), RequestHead(b"GET", b"/a", [], authority=b"api", ended=True))
-    talk.hears(headers(1, [(b":status", b"200")], end=False))
+    talk = client()
+    talk.hears(headers(1, OK, end=False))
     for _ in range(10_000):
         talk.codec.receive(data(1, b"x"))
         talk.codec.acknowledge(1, 1)
+
+
+def test_the_events_of_a_hundred_watches_given_up_at_once_are_passed_over_in_silence() -> None:
+    """What was in flight: thousands of frames, and servers too count the resets that they are sent."""
+    talk = client()
+    streams = [1, *(asks(talk) for _ in range(99))]
+    talk.hears(*(headers(stream, OK, end=False) for stream in streams))
+    for stream in streams:
+        talk.codec.reset(stream)
+    talk.says()
+    for _ in range(100):
+        assert talk.hears(*(data(stream, b"x" * 150) for stream in streams)) == []
+    assert {each.kind for each in frames(talk.says())} <= {Kind.WINDOW_UPDATE}
+    assert talk.hears(headers(asks(talk), OK)) == [f"{streams[-1] + 2} 200 ended"]
+
+
+def test_more_than_a_streams_window_let_through_is_not_what_was_in_flight() -> None:
+    talk = client()
+    talk.hears(headers(1, OK, end=False), data(1, bytes(16_000)))
+    talk.codec.reset(1)
+    talk.says()
+    for left in range(UPSTREAM_WINDOW - 16_000, 0, -16_000):
+        talk.hears(data(1, bytes(min(left, 16_000))))
+    assert not any(each.startswith("RST_STREAM") for each in said(talk))
+    talk.hears(data(1, b"x"))
+    assert said(talk) == ["RST_STREAM 1 STREAM_CLOSED"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 16_384)), max_size=60))
+def test_what_was_in_flight_is_given_back_to_the_connections_window(sent: list[tuple[int, int]]) -> None:
+    talk = client()
+    streams = [1, *(asks(talk) for _ in range(3))]
+    talk.hears(*(headers(stream, OK, end=False) for stream in streams))
+    for stream in streams:
+        talk.codec.reset(stream)
+    talk.says()
+    window = talk.codec.machine._inbound_flow_control_window_manager
+    for which, size in sent:
+        talk.hears(data(streams[which], bytes(size)))
+    assert window.current_window_size + window._bytes_processed == window.max_window_size
+
+
+def test_of_streams_given_up_so_many_are_remembered() -> None:
+    talk = client()
+    for _ in range(3 * MAX_RESET_STREAMS):
+        talk.codec.reset(asks(talk))
+    assert len(talk.codec.machine._late) == MAX_RESET_STREAMS
+
+
+def test_1xx_heads_have_an_end() -> None:
+    """The request's own, with no flood said: one more is no response any more."""
+    talk = client()
+    stream = asks(talk)
+    early = [(b":status", b"103"), (b"link", b"</style.css>")]
+    assert talk.hears(*[headers(1, early, end=False)] * MAX_INFORMATIONAL) == []
+    assert talk.hears(headers(1, early, end=False)) == ["1 reset protocol"]
+    assert said(talk)[-1] == "RST_STREAM 1 PROTOCOL_ERROR"
+    assert talk.hears(headers(stream, early, end=False), headers(stream, OK)) == [f"{stream} 200 ended"]
+
+
+def test_1xx_heads_are_counted_for_each_request() -> None:
+    talk = client()
+    informing = headers(1, [(b":status", b"102")], end=False)
+    for number in range(300):
+        stream = 2 * number + 1
+        heads = informing.replace(b"\0\0\0\1", stream.to_bytes(4, "big")) * (MAX_INFORMATIONAL - 1)
+        assert talk.hears(heads) == []
+        if number % 2:
+            talk.codec.reset(stream)
+        else:
+            assert talk.hears(headers(stream, OK)) == [f"{stream} 200 ended"]
+        asks(talk)
+    assert len(talk.codec._informed) <= MAX_STREAMS + 1
+
+
+def test_a_1xx_head_has_few_fields() -> None:
+    talk = client()
+    many: list[tuple[bytes, bytes]] = [(b"x-%d" % number, b"") for number in range(MAX_FIELDS)]
+    assert talk.hears(headers(1, [(b":status", b"103"), *many], end=False)) == ["1 reset protocol"]
+
+
+# Honest servers, at one instant.
+
+
+def answers(talk: Talk[H2Server] | Talk[H2Client], stream: int) -> None:
+    """A list with as many warnings as Kubernetes sends, each connection's own frames beside it."""
+    warning = (b"warning", b'299 - "' + b"x" * 8 * 1024 + b'"')
+    talk.codec.receive(headers(stream, [*OK, warning], end=False) + data(stream, b"{}") + data(stream, b""))
+    talk.codec.receive(frame(Kind.PING, 0, bytes(8)) + data(stream, b"", end=True))
+
+
+def gives_up(talk: Talk[H2Client], stream: int) -> None:
+    """A response that fails, which was half read, and whose reset meets ours."""
+    talk.codec.receive(headers(stream, OK, end=False) + data(stream, b"{"))
+    talk.codec.reset(stream)
+    talk.codec.receive(data(stream, b"}") + reset(stream))
+
+
+def informs(talk: Talk[H2Client], stream: int) -> None:
+    talk.codec.receive(headers(stream, [(b":status", b"100")], end=False) + headers(stream, OK))
+
+
+@given(st.lists(st.tuples(st.sampled_from([answers, gives_up, informs]), st.integers(1, 200)), max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_an_honest_server_is_never_a_flood(said: list[tuple[Callable[..., None], int]]) -> None:
+    talk = client()
+    stream = 1
+    for shape, times in said:
+        for _ in range(times):
+            shape(talk, stream)
+            talk.says()
+            stream = asks(talk)
+
+
+def test_a_server_that_reads_an_upload_piece_by_piece_is_no_flood() -> None:
+    """Go's opens both windows for each 4 KiB."""
+    talk = client(upload=True)
+    for _ in range(3_000):
+        talk.codec.send_data(1, bytes(16_384), False)
+        talk.says()
+        talk.codec.receive((window_update(0, 4096) + window_update(1, 4096)) * 4)
 
 
 # HTTP/1.1.
@@ -457,6 +627,21 @@ def test_a_trick_behind_many_chunks_is_found_when_its_turn_comes() -> None:
 
 # Work in slices.
 
+ANSWERED = (
+    b"HTTP/1.1 102 Processing\r\n\r\n" * 20
+    + b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"".join(b"%x\r\n%b\r\n" % (size, b"x" * size) for size in (1, 2, 3, 700, 1, 1) * 9)
+    + b"0\r\n\r\n"
+)
+SERVED = (
+    settings_frame()
+    + headers(1, [(b":status", b"102")], end=False) * 20
+    + headers(1, OK, end=False)
+    + b"".join(data(1, b"%d" % number) for number in range(50))
+    + frame(Kind.PING, 0, bytes(8))
+    + headers(3, [*OK, *((b"x-%d" % number, b"") for number in range(200))])
+    + data(1, b"", end=True)
+)
 PIPELINED = (
     HEAD
     + UPLOAD
@@ -513,6 +698,37 @@ def test_frames_in_slices_are_the_same_frames(cuts: list[int], work: int) -> Non
     ]
 
 
+@given(
+    st.sampled_from([(H1Client, ANSWERED), (H2Client, SERVED)]),
+    st.lists(st.integers(1, len(SERVED)), max_size=6),
+    st.integers(1, 40),
+)
+def test_a_servers_answers_in_slices_are_the_same_answers(
+    served: tuple[Callable[..., H1Client | H2Client], bytes], cuts: list[int], work: int
+) -> None:
+    kind, wire = served
+
+    def asked() -> Talk[H1Client | H2Client]:
+        talk = Talk(kind)
+        for _ in range(2 if kind is H2Client else 1):
+            talk.codec.send_head(talk.codec.open(), RequestHead(b"GET", b"/a", [], authority=b"api"))
+        return talk
+
+    talk, whole = asked(), asked()
+    for piece in _cut(wire, [min(cut, len(wire)) for cut in cuts]):
+        talk.codec.work = work
+        talk.codec.receive(piece)
+    while talk.codec.unfinished:
+        talk.codec.work = work
+        before = len(talk.codec._held)
+        talk.codec.proceed()
+        assert len(talk.codec._held) < before
+    whole.codec.receive(wire)
+    assert len(talk.codec._held) == 0
+    assert joined(talk.heard) == joined(whole.heard)
+    assert whole.heard[-1] == "1 end"
+
+
 def _cut(wire: bytes, cuts: list[int]) -> list[bytes]:
     at = [0, *sorted(cuts), len(wire)]
     return [wire[begin:end] for begin, end in pairwise(at)]
@@ -536,6 +752,21 @@ def test_a_turns_work_is_so_many_frames_or_so_few_heads() -> None:
     pipelined.hears(UPLOAD + b"1\r\nx\r\n" * 100)
     assert pipelined.codec.unfinished
     assert len(pipelined.heard) - 1 <= TURN_WORK - HEAD_WORK
+
+
+def test_a_turns_work_on_what_a_server_sends_is_so_many_chunks_heads_or_fields() -> None:
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 100
+    talk = Talk(H1Client)
+    talk.codec.work = TURN_WORK
+    talk.codec.send_head(talk.codec.open(), RequestHead(b"GET", b"/a", [], authority=b"api"))
+    assert len(talk.hears(chunked)) - 1 <= TURN_WORK - HEAD_WORK
+    assert talk.codec.unfinished
+    many: list[tuple[bytes, bytes]] = [(b"x-%d" % number, b"") for number in range(32 * TURN_WORK)]
+    served = client()
+    served.codec.work = TURN_WORK
+    asks(served)
+    assert served.hears(headers(1, [*OK, *many[:2_000]]) + headers(3, OK)) == ["1 200 ended"]
+    assert served.codec.unfinished
 
 
 # Honest traffic, in the shapes that clients give it, all at one instant: nothing of it may be a flood.

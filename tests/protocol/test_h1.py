@@ -4,6 +4,7 @@ import pytest
 
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
+from foyer.protocol.floods import MAX_INFORMATIONAL
 from foyer.protocol.h1 import H1Client, H1Server
 from tests.support.talk import Talk, answer, joined
 
@@ -596,3 +597,83 @@ def test_who_speaks_after_the_end_of_the_connection_is_not_heard() -> None:
     client.codec.acknowledge(1, 5)
     asking(talk=client)
     assert client.says() == b""
+
+
+# 1xx heads.
+
+
+def test_1xx_heads_have_an_end() -> None:
+    talk = asking()
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+    assert talk.hears(early * MAX_INFORMATIONAL) == []
+    assert talk.refuses(early) == []
+    assert talk.codec.closing
+
+
+def test_1xx_heads_are_counted_for_each_request() -> None:
+    talk = asking()
+    early = b"HTTP/1.1 102 Processing\r\n\r\n"
+    for stream in range(1, 10):
+        if stream > 1:
+            talk.codec.settle()
+            asking(talk=talk)
+        assert talk.hears(early * MAX_INFORMATIONAL + OK) == [
+            f"{stream} 200",
+            f"{stream} content ok",
+            f"{stream} end",
+        ]
+
+
+# The last octet of a message with a length.
+
+
+def test_the_last_octet_of_a_request_waits_for_the_requests_end() -> None:
+    """Over HTTP/2 more may follow, or a reset (RFC 9113 section 8.1.1), and it would have been whole."""
+    talk = uploading(b"5")
+    talk.says()
+    talk.codec.send_data(1, b"hel", False)
+    assert talk.says() == b"hel"
+    talk.codec.send_data(1, b"lo", False)
+    assert talk.says() == b"l"
+    talk.codec.send_data(1, b"", True)
+    assert talk.says() == b"o"
+
+
+def test_a_request_of_no_content_is_not_whole_before_its_end() -> None:
+    talk = uploading(b"0")
+    head = talk.says()
+    assert head.endswith(b"content-length: 0\r\n\r")
+    talk.codec.send_data(1, b"", True)
+    assert talk.says() == b"\n"
+    assert talk.hears(OK)[-1] == "1 end"
+    talk.codec.settle()
+    assert not talk.codec.closing
+
+
+def test_a_request_that_is_given_up_before_its_end_is_not_whole() -> None:
+    for length, pieces in ((b"0", []), (b"5", [b"hello"])):
+        talk = uploading(length)
+        for piece in pieces:
+            talk.codec.send_data(1, piece, False)
+        talk.codec.reset(1)
+        assert talk.codec.closing
+        talk.codec.send_data(1, b"", True)
+        assert not talk.says().endswith((b"\r\n\r\n", b"hello"))
+
+
+def test_the_last_octet_of_a_response_waits_for_the_responses_end(server: Talk[H1Server]) -> None:
+    server.hears(GET)
+    server.codec.send_head(1, ResponseHead(200, [(b"content-length", b"2")]))
+    server.codec.send_data(1, b"ok", False)
+    assert server.says() == OK[:-1]
+    server.codec.send_data(1, b"", True)
+    assert server.says() == OK[-1:]
+    server.hears(GET)
+    server.codec.send_head(2, ResponseHead(200, [(b"content-length", b"2")]))
+    server.codec.send_data(2, b"ok", False)
+    server.codec.reset(2)
+    assert server.says() == OK[:-1] and server.codec.cut
+
+
+def uploading(length: bytes) -> Talk[H1Client]:
+    return asking(b"PUT", ended=False, fields=[(b"content-length", length)])

@@ -752,3 +752,20 @@ def test_what_is_none_of_our_business_is_passed_over() -> None:
 def test_a_responses_window_is_what_a_stalled_browser_may_hold() -> None:
     first, _ = frames(Talk(H2Client).says())
     assert b"\0\x04" + UPSTREAM_WINDOW.to_bytes(4, "big") in first.payload
+
+
+def test_a_client_asks_whether_the_server_is_there() -> None:
+    talk = client(a_get())
+    talk.codec.ping()
+    assert said(talk) == ["PING 0"]
+    talk.refuses(data(0, b"x"))
+    talk.says()
+    talk.codec.ping()
+    assert said(talk) == []
+
+
+@pytest.mark.parametrize("status", [b"102", b"200"])
+def test_a_head_that_was_in_flight_as_its_stream_was_given_up_ends_nobody_elses(status: bytes) -> None:
+    talk = client(a_get(), a_get())
+    talk.codec.reset(1)
+    assert talk.hears(*[headers(1, [(b":status", status)], end=False)] * 2, headers(3, OK)) == ["3 200 ended"]
