@@ -31,6 +31,11 @@ FLOOR := 90
 RUN := $(VENV)/.foyer-run
 DEV := $(VENV)/.foyer-dev
 E2E := $(VENV)/.foyer-e2e
+FUZZ := $(VENV)/.foyer-fuzz
+
+# For each target. Their names, as `python -m tests.fuzz --help` has them; none are all.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
 
 # A stamp over an environment that is not sound is worth nothing.
 ifneq ($(wildcard $(VENV)/.foyer-*),)
@@ -40,7 +45,7 @@ $(shell rm -f $(VENV)/.foyer-*)
 endif
 endif
 
-.PHONY: help demo test check format format-check lint types imports coverage e2e bench clean
+.PHONY: help demo test check format format-check lint types imports coverage e2e fuzz bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 15
@@ -89,6 +94,10 @@ e2e: $(E2E) ## drive the demonstration in a browser
 	@if [ -f tests/e2e/run ]; then PATH="$(CURDIR)/$(VENV)/bin:$$PATH" bash tests/e2e/run; \
 	else $(PY) -m pytest tests/e2e; fi
 
+fuzz: $(FUZZ) ## look for inputs that break a property
+	@echo "fuzz: libFuzzer, $(FUZZ_SECONDS) s a target"
+	@$(PY) -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 bench: $(DEV) ## measure, as ratios
 	@echo "bench: ratios within one run"
 	@$(PY) -m bench
@@ -134,4 +143,10 @@ $(E2E): pyproject.toml $(NATIVE)
 	$(ensure-venv)
 	@echo "setup: what drives a browser"
 	@$(PIP) install --quiet --editable '.[dev,e2e]'
+	@touch $(RUN) $(DEV) $@
+
+$(FUZZ): pyproject.toml $(NATIVE)
+	$(ensure-venv)
+	@echo "setup: libFuzzer for Python (wheels alone: building it needs clang)"
+	@$(PIP) install --quiet --only-binary atheris --editable '.[dev,fuzz]'
 	@touch $(RUN) $(DEV) $@

@@ -1,0 +1,67 @@
+"""`python -m tests.fuzz [--seconds N] [--seed N] [TARGET ...]`: inputs that break a property, looked for.
+
+Each target in a process of its own, as many at once as there are processors, for so many seconds. The same
+seed tries the same inputs in the same order. What breaks a property is printed, and written to a file under
+`tests/fuzz/found`: from then on `make test` tries it too, until it is mended, and after that as well.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from tests.fuzz.targets import FOUND, TARGETS
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """The exit status: 1 when something was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="for each target (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="not 0 (default: %(default)s)")
+    parser.add_argument(
+        "targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET", help=" ".join(TARGETS)
+    )
+    flags = parser.parse_args()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        held = [*pool.map(partial(_run, seconds=flags.seconds, seed=flags.seed), flags.targets or TARGETS)]
+    print(f"fuzz: {sum(held)} of {len(held)} properties held")
+    return 0 if all(held) else 1
+
+
+def _run(name: str, seconds: int, seed: int) -> bool:
+    """Whether nothing was found against one target."""
+    folder = FOUND / name
+    folder.mkdir(parents=True, exist_ok=True)
+    before = set(folder.iterdir())
+    command = [sys.executable, "-m", "tests.fuzz.driver", name, str(seconds), str(seed), str(folder)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    found = set(folder.iterdir()) - before
+    if not any(folder.iterdir()):
+        folder.rmdir()
+    tried = re.search(r"number_of_executed_units: (\d+)", ran.stderr)
+    print(
+        f"{name:16} {int(tried[1]) if tried else 0:>10,} inputs  {'holds' if not ran.returncode else 'FAILS'}"
+    )
+    if ran.returncode:
+        print(_why(ran.stderr))
+        for path in sorted(found):
+            print(f"{path.relative_to(ROOT)}:\n{path.read_bytes()!r}")
+    sys.stdout.flush()
+    return not ran.returncode
+
+
+def _why(said: str) -> str:
+    """What was raised, without libFuzzer's account of itself."""
+    lines = [line for line in said.splitlines() if not line.startswith(("INFO:", "WARNING:", "stat::"))]
+    end = next((at for at, line in enumerate(lines) if line.startswith("SUMMARY: ")), len(lines))
+    return "\n".join(lines[:end][-40:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
