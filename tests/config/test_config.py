@@ -32,6 +32,7 @@ from foyer.config import (
     reloaded,
 )
 from foyer.config.flags import FLAGS, Flag, Reload
+from foyer.gate.limits import Limits
 
 
 class Place:
@@ -96,7 +97,27 @@ def test_the_least_configuration_has_every_default(place: Place) -> None:
         login=LoginConfig(),
         kubernetes=KubernetesConfig(Origin("https", "api.test", 6443), None),
         session=SessionConfig(place.path("keys"), 8 * 3600),
+        limits=Limits(),
     )
+
+
+BOUNDS = {
+    "session_request_rate": "0.5",
+    "session_request_burst": "2",
+    "max_session_concurrent_requests": "3",
+    "max_concurrent_requests": "4",
+    "max_session_streams": "5",
+    "max_streams": "6",
+    "max_response_duration": "7s",
+    "max_response_bytes": "8KiB",
+    "session_check_interval": "9s",
+    "stream_write_timeout": "11s",
+    "response_write_timeout": "off",
+    "auth_request_rate": "12",
+    "auth_request_burst": "13",
+    "max_token_requests": "14",
+}
+"""No two alike: each must find its own place."""
 
 
 def test_every_flag_finds_its_place(place: Place) -> None:
@@ -111,6 +132,7 @@ def test_every_flag_finds_its_place(place: Place) -> None:
             login_config_file=place.write("login", b"sessionClaims: {groups: /roles}\n"),
             kubernetes_ca_file=place.path("ca.crt"),
             session_absolute_timeout="1h30m",
+            **BOUNDS,
         )
     )
     assert config.listen == Address("::1", 9443)
@@ -121,6 +143,22 @@ def test_every_flag_finds_its_place(place: Place) -> None:
     assert found.oidc.scopes == ("openid", "groups")
     assert found.login.claims.groups == ("roles",)
     assert found.session.absolute_timeout == 5400
+    assert found.limits == Limits(
+        session_request_rate=0.5,
+        session_request_burst=2,
+        max_session_concurrent_requests=3,
+        max_concurrent_requests=4,
+        max_session_streams=5,
+        max_streams=6,
+        max_response_duration=7,
+        max_response_bytes=8 * 1024,
+        session_check_interval=9,
+        stream_write_timeout=11,
+        response_write_timeout=None,
+        auth_request_rate=12,
+        auth_request_burst=13,
+        max_token_requests=14,
+    )
 
 
 def test_the_same_from_the_environment_or_a_file_is_the_same_configuration(place: Place) -> None:
@@ -319,6 +357,7 @@ OTHER = {
     "oidc-scopes": "openid",
     "kubernetes-server": "https://other.test",
     "session-absolute-timeout": "1h",
+    **{name.replace("_", "-"): value for name, value in BOUNDS.items()},
 }
 """For each flag another value; for one of a file, a copy of it."""
 

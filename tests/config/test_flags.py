@@ -44,6 +44,20 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "metrics-listen": ":9090",
         "oidc-scopes": "openid,email,profile",
         "session-absolute-timeout": "8h",
+        "session-request-rate": "20",
+        "session-request-burst": "100",
+        "max-session-concurrent-requests": "64",
+        "max-concurrent-requests": "2000",
+        "max-session-streams": "32",
+        "max-streams": "2000",
+        "max-response-duration": "30m",
+        "max-response-bytes": "32MiB",
+        "session-check-interval": "5s",
+        "stream-write-timeout": "10s",
+        "response-write-timeout": "60s",
+        "auth-request-rate": "50",
+        "auth-request-burst": "200",
+        "max-token-requests": "16",
     }
     assert [flag.name for flag in FLAGS if flag.required] == [
         "public-url",
@@ -82,6 +96,10 @@ def test_what_needs_no_sign_in_is_the_listeners_and_the_file() -> None:
 def test_every_flag_is_in_the_operators_table_with_its_default_and_what_a_reload_does(flag: Flag) -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     rows = [row.split("|") for row in page.splitlines() if row.startswith("| `-")]
-    ((default, reload),) = [(row[2].strip(" `"), row[3].strip()) for row in rows if f"`{flag}`" in row[1]]
-    assert default == ("required" if flag.required else flag.default or "none")
-    assert (reload == "now") is (flag.reload is Reload.NOW)
+    (row,) = [row for row in rows if f"`{flag}`" in row[1]]
+    names, defaults = row[1].split(","), [default.strip(" `") for default in row[2].split(",")]
+    if len(names) != len(defaults):  # one for all, unless each has its own
+        defaults = [row[2].strip(" `")] * len(names)
+    told = dict(zip((name.strip(" `") for name in names), defaults, strict=True))
+    assert told[str(flag)] == ("required" if flag.required else flag.default or "none")
+    assert (row[3].strip() == "now") is (flag.reload is Reload.NOW)

@@ -16,7 +16,12 @@ PARSERS: list[Callable[[str], Any]] = [
     values.origin,
     values.issuer,
     values.duration,
+    values.duration_or_off,
     values.session_timeout,
+    values.check_interval,
+    values.count,
+    values.rate,
+    values.size,
     values.path,
     values.client_id,
     values.scopes,
@@ -238,6 +243,55 @@ def test_a_duration_is_the_sum_of_its_units(hours: int, minutes: int, seconds: i
 def test_a_session_lasts_at_least_a_second() -> None:
     assert values.session_timeout("1s") == 1
     assert "at least 1s" in refusal(values.session_timeout, "999ms")
+
+
+def test_a_check_of_sessions_comes_from_each_second_to_each_five_minutes() -> None:
+    assert (values.check_interval("1s"), values.check_interval("5m")) == (1, 300)
+    for text in ("999ms", "301s", "off"):
+        refusal(values.check_interval, text)
+
+
+def test_a_duration_that_may_be_off_is_none_then() -> None:
+    assert values.duration_or_off("off") is None
+    assert values.duration_or_off("90s") == 90
+    for text in ("Off", "none", "", "0s", "0"):
+        assert refusal(values.duration_or_off, text).endswith(", or off")
+
+
+@pytest.mark.parametrize(("text", "number"), [("1", 1), ("0064", 64), ("999999999", 999_999_999)])
+def test_a_count_is_a_whole_number_from_one(text: str, number: int) -> None:
+    assert values.count(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "00", "-1", "+1", "1.0", "1e3", " 1", "1\n", "1_000", "1000000000", "\u0661"]
+)
+def test_what_is_no_count_is_refused(text: str) -> None:
+    refusal(values.count, text)
+
+
+@pytest.mark.parametrize(("text", "number"), [("20", 20.0), ("0.5", 0.5), ("0.001", 0.001), ("007.50", 7.5)])
+def test_a_rate_may_be_less_than_one_a_second(text: str, number: float) -> None:
+    assert values.rate(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0.0", "0.000999999", "-1", ".5", "5.", "1e3", "inf", "nan", "1,5", "1/s", "1\n"]
+)
+def test_what_is_no_rate_is_refused(text: str) -> None:
+    refusal(values.rate, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("65536", 65_536), ("64KiB", 65_536), ("32MiB", 1 << 25), ("1GiB", 1 << 30)]
+)
+def test_a_size_is_in_bytes(text: str, size: int) -> None:
+    assert values.size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "0MiB", "-1", "1.5MiB", "32MB", "32M", "32 MiB", "32mib", "MiB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    refusal(values.size, text)
 
 
 def test_scopes_are_split_at_commas_in_their_order() -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from foyer.bound import MEASURED
 from foyer.gate.admission import Admission
@@ -130,28 +128,3 @@ def test_what_was_given_back_is_not_given_back_again() -> None:
     assert len(gate.registry) == 1
     second.close()
     assert len(gate.registry) == 0
-
-
-@given(st.lists(st.tuples(st.sampled_from(["admit", "close", "end"]), st.integers(0, 9)), max_size=40))
-def test_the_registry_holds_just_what_is_open(steps: list[tuple[str, int]]) -> None:
-    gate = a_gate()
-    registry = gate.registry
-    held: list[Admission] = []
-    admitted: list[Admission] = []
-    for step, which in steps:
-        match step:
-            case "admit":
-                held.append(admitted(gate, Open()))
-                admitted.append(held[-1])
-            case "close" if admitted:
-                closing = admitted[which % len(admitted)]
-                closing.close()
-                held = [each for each in held if each is not closing]
-            case _:
-                if step == "end":
-                    assert registry.end(ALICE.session_id) == len(held)
-                    held = []
-        assert len(registry) == len(held)
-    for each in admitted:
-        each.close()
-    assert len(registry) == 0
