@@ -3,18 +3,20 @@
 A token bucket kept as one number: the time at which it will be full again (GCRA's theoretical arrival
 time). A bucket that is full need not be kept at all, so what is kept are those of the last few seconds.
 
-Pure: `now` is seconds on the caller's clock, which never goes back.
+Pure: `now` is seconds on the caller's clock, which never goes back. Inside they are whole nanoseconds: a
+sum of floats is off by half a unit at every request, always the same way, and one who spends the burst and
+then keeps exactly to 20 a second would be refused after a thousand of them (at ten days of uptime).
 """
 
-import math
 from collections.abc import Hashable
 from typing import Generic, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-_SLACK = 1e-6
-"""Of a token: what floating-point sums may be off by. Without it one who keeps exactly to the rate is
-refused now and then."""
+_SECOND = 1_000_000_000
+
+_SLACK = 1_000
+"""Nanoseconds that one may come too early: more than a clock's float is off by after a century."""
 
 
 class Passed(NamedTuple):
@@ -27,12 +29,8 @@ class Refused(NamedTuple):
     """None was there. The next one comes after `wait` seconds."""
 
     wait: float
-
-    @property
-    def retry_after(self) -> int:
-        """The wait as `Retry-After` has it: whole seconds, rounded up, at least one."""
-        # What rounding the sums added must not become a second of waiting.
-        return max(1, math.ceil(self.wait - _SLACK))
+    retry_after: int
+    """The wait as `Retry-After` has it: whole seconds, rounded up, at least one."""
 
 
 class Rate(Generic[K]):
@@ -43,28 +41,34 @@ class Rate(Generic[K]):
     def __init__(self, rate: float, burst: int) -> None:
         self.rate = rate
         self.burst = burst
-        self._interval = 1.0 / rate
-        self._until_full = burst / rate
+        self._interval = max(1, int(_SECOND / rate))
+        self._until_full = burst * self._interval
         # When each bucket is full again. Two generations: one not asked for a whole refill is full.
-        self._full: dict[K, float] = {}
-        self._before: dict[K, float] = {}
-        self._since = -math.inf
+        self._full: dict[K, int] = {}
+        self._before: dict[K, int] = {}
+        self._since = 0
 
     def take(self, key: K, now: float) -> Passed | Refused:
         """Spends a token of `key`'s, where there is one."""
-        if now - self._since >= self._until_full:
-            # After two refills nobody in the older generation can be short of anything.
-            self._before = self._full if now - self._since < 2 * self._until_full else {}
-            self._full = {}
-            self._since = now
+        at = round(now * _SECOND)
+        self._forget(at)
         full = self._full.get(key)
         if full is None:
-            full = self._before.get(key, now)
-        full = max(full, now) + self._interval
-        if full - now > self._until_full + self._interval * _SLACK:
-            return Refused(full - now - self._until_full)
+            full = self._before.get(key, at)
+        full = max(full, at) + self._interval
+        wait = full - at - self._until_full
+        if wait > _SLACK:
+            return Refused(wait / _SECOND, max(1, -((_SLACK - wait) // _SECOND)))
         self._full[key] = full
-        return Passed(min(1.0, (full - now) / self._until_full))
+        return Passed(min(1.0, (full - at) / self._until_full))
+
+    def _forget(self, at: int) -> None:
+        """After two refills nobody in the older generation can be short of anything."""
+        age = at - self._since
+        if age >= self._until_full:
+            self._before = self._full if age < 2 * self._until_full else {}
+            self._full = {}
+            self._since = at
 
     def __len__(self) -> int:
         """Buckets kept."""
