@@ -45,7 +45,7 @@ $(shell rm -f $(VENV)/.foyer-*)
 endif
 endif
 
-.PHONY: help demo test check format format-check lint types imports coverage e2e fuzz bench clean
+.PHONY: help demo test conformance check format format-check lint types imports coverage e2e fuzz bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 15
@@ -84,6 +84,10 @@ types: $(E2E) ## check the types
 imports: $(DEV) ## check that imports point one way
 	@echo "check: imports"
 	@$(PY) -m pytest --quiet tests/test_imports.py
+
+conformance: $(DEV) ## run the public krm-stream conformance data: make conformance DATA=<folder>
+	@echo "conformance: krm-stream's scenarios and scopes"
+	@FOYER_CONFORMANCE_DATA="$(abspath $(DATA))" $(PY) -m pytest tests/streams/test_conformance.py
 
 coverage: $(DEV) ## report what the last `make test` covered, against the floor
 	@echo "check: branch coverage"

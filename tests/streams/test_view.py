@@ -1,0 +1,28 @@
+"""One stream's own view: what is written, and what is kept."""
+
+from foyer.streams import errors, resource
+from foyer.streams.view import StreamView
+from foyer.streams.watch import Change
+from tests.streams.following import config_map, opening
+from tests.streams.wires import events
+
+
+def made(version: str, data: bytes) -> resource.Resource:
+    found = resource.read(config_map("u1", version, data))
+    assert found is not None
+    return found
+
+
+def test_each_frame_is_written_once_and_in_two_parts() -> None:
+    written: list[tuple[bytes, bytes]] = []
+    view = StreamView(opening(), lambda head, tail: written.append((head, tail)))
+    view.reset()
+    view.show(Change.ADDED, made("1", b'{"a":"1"}'))
+    view.synced()
+    view.show(Change.MODIFIED, made("2", b'{"a":"1"}'))
+    view.show(Change.MODIFIED, made("3", b'{"a":"2"}'))
+    view.delete(made("4", b"{}"))
+    view.error(errors.unavailable("later", 1))
+    types = [event["type"] for event in events(b"".join(head + tail for head, tail in written))]
+    assert types == ["reset", "added", "synced", "modified", "deleted", "error"]
+    assert all(head.startswith(b"data: ") and tail.endswith(b"\n\n") for head, tail in written)
