@@ -169,6 +169,7 @@ class H1Server(_H1):
 
     __slots__ = (
         "_answered",
+        "_closed",
         "_draining",
         "_head_only",
         "_now",
@@ -182,6 +183,7 @@ class H1Server(_H1):
         super().__init__(sink, h11.SERVER)
         self._answered = True  # nothing is being answered
         self._draining = False  # say `Connection: close` with the next head
+        self._closed = False  # it was said
         self._head_only = False  # a HEAD, whose length is the GET's
         self._refused = False
         self._now = 0.0
@@ -191,8 +193,11 @@ class H1Server(_H1):
 
     @property
     def unread(self) -> bool:
-        """The browser may still be sending: closing at once could lose it the answer."""
-        return self._refused or not self._walk.done or bool(self._held)
+        """The browser may still be sending: closing at once could lose it the answer.
+
+        It may where we said the close: the next request can have been on its way.
+        """
+        return self._refused or self._closed or not self._walk.done or bool(self._held)
 
     @property
     def held(self) -> int:
@@ -299,6 +304,7 @@ class H1Server(_H1):
         if self._draining or not self._walk.done:
             # An answer before the upload's end: what follows on this connection is not a request.
             fields = [*fields, (b"connection", b"close")]
+            self._closed = True
         self._chunked = not (
             head.ended
             or self._head_only

@@ -128,7 +128,7 @@ class _H2:
         self.closing = False
         self.unfinished = False  # frames have come whole, and wait for `proceed`
         self.work = ALL  # how much may be done, in frames of the cheaper kinds: whoever has others sets it
-        self.unread = False  # the peer broke the protocol: closing at once could lose it the GOAWAY
+        self.unread = False  # the peer may still be sending: closing at once could lose it what we said last
 
     # What came in.
 
@@ -463,6 +463,7 @@ class H2Server(_H2):
         """The final head. With `ended`, the whole response."""
         if self._sendable(stream):
             self.floods.heads += 1
+            self.unread = self._promised is not None  # the next request can have been on its way
             fields = [(b":status", b"%d" % head.status), *_indexed(head.fields)]
             self.machine.send_headers(stream, fields, end_stream=head.ended)
 

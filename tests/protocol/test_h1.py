@@ -677,3 +677,19 @@ def test_the_last_octet_of_a_response_waits_for_the_responses_end(server: Talk[H
 
 def uploading(length: bytes) -> Talk[H1Client]:
     return asking(b"PUT", ended=False, fields=[(b"content-length", length)])
+
+
+def test_an_answer_that_says_the_close_is_given_time_to_be_read(server: Talk[H1Server]) -> None:
+    """The next request may be on its way, and a close in its face takes the answer along."""
+    server.hears(GET)
+    server.codec.go_away()
+    before = server.codec.unread
+    answer(server.codec, 1)
+    assert (before, server.codec.unread) == (False, True)
+    assert b"connection: close" in server.says()
+
+
+def test_who_asked_for_the_close_sends_no_more(server: Talk[H1Server]) -> None:
+    server.hears(b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: close\r\n\r\n")
+    answer(server.codec, 1)
+    assert server.codec.closing and not server.codec.unread

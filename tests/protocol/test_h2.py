@@ -769,3 +769,15 @@ def test_a_head_that_was_in_flight_as_its_stream_was_given_up_ends_nobody_elses(
     talk = client(a_get(), a_get())
     talk.codec.reset(1)
     assert talk.hears(*[headers(1, [(b":status", status)], end=False)] * 2, headers(3, OK)) == ["3 200 ended"]
+
+
+def test_an_answer_behind_a_goaway_is_given_time_to_be_read() -> None:
+    """The next request may be on its way, and a close in its face takes the answer along."""
+    talk = server()
+    talk.hears(headers(1, GET), headers(3, GET))
+    answer(talk.codec, 1)
+    assert not talk.codec.unread
+    talk.codec.go_away()
+    assert not talk.codec.unread
+    answer(talk.codec, 3)
+    assert talk.codec.unread
