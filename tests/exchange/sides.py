@@ -276,8 +276,10 @@ class Services:
             return self.held_back
         gzip = bool(head.all(b"content-encoding"))
         empty = head.ended or method == b"HEAD" or head.status in (204, 304)
+        lengths = [] if gzip else [int(value) for value in head.all(b"content-length")]
+        known = lengths[0] if lengths else None
         return PassedHead(
-            ResponseHead(head.status, [], ended=head.ended), gzip and not empty, 0 if empty else None
+            ResponseHead(head.status, [], ended=head.ended), gzip and not empty, 0 if empty else known
         )
 
     def closed(self, exchange: Exchange) -> None:

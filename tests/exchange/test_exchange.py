@@ -8,47 +8,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Ending, Interrupted
+from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Interrupted
 from foyer.exchange.exchange import Exchange, State
-from foyer.exchange.ports import HIGH_WATER, LOW_WATER, Answer
+from foyer.exchange.ports import HIGH_WATER, LOW_WATER, Answer, ResponseBounds
 from foyer.interruption import Interruption, Reason
-from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
-from tests.exchange.sides import BOUNDS, WINDOW, Admission, Browser, Pool, Services, Told, Upstream
+from foyer.protocol.events import Failure, ResponseHead
+from tests.exchange.scene import GZIP, Scene, asked
+from tests.exchange.sides import WINDOW, Browser, Pool, Services, Told
 
 HELD_BACK = Interruption(Reason.UPSTREAM_CONTENT_HELD_BACK, "held back")
-GZIP: Fields = [(b"content-encoding", b"gzip")]
 
 INCOMPRESSIBLE = random.Random(1).randbytes(100_000)
-
-
-def asked(method: bytes = b"GET", *, ended: bool = True, fields: Fields | None = None) -> RequestHead:
-    return RequestHead(method, b"/k8s/api", fields or [], ended=ended)
-
-
-class Scene:
-    """An exchange that was admitted and sent on its way."""
-
-    def __init__(self, request: RequestHead | None = None, *, at_once: bool = True) -> None:
-        self.services = Services()
-        self.browser = Browser()
-        self.admission = Admission()
-        self.pool = Pool(at_once=at_once)
-        request = request or asked()
-        self.exchange = Exchange(self.services, self.browser, request)
-        self.exchange.admission = self.admission
-        self.exchange.forward(request, self.pool.open, BOUNDS)
-
-    @property
-    def upstream(self) -> Upstream:
-        assert self.pool.side is not None
-        return self.pool.side
-
-    def assert_ended(self, ending: Ending) -> None:
-        assert self.services.endings == [ending]
-        assert self.exchange.ending == ending
-        assert self.exchange.state is State.CLOSED
-        assert self.admission.closed == 1
-        assert self.services.faults == []
 
 
 # The way through.
@@ -309,7 +279,9 @@ def test_a_gzip_bomb_waits_encoded_while_the_browser_does_not_read() -> None:
 
 # Everything at any time.
 
-CAUSES = st.sampled_from([Cause.SESSION_ENDED, Cause.SHUTDOWN, Cause.INTERNAL])
+CAUSES = st.sampled_from(
+    [Cause.SESSION_ENDED, Cause.RESPONSE_DURATION, Cause.WRITE_TIMEOUT, Cause.SHUTDOWN, Cause.INTERNAL]
+)
 SIZES = st.sampled_from([1, 500, LOW_WATER, HIGH_WATER - 1, HIGH_WATER, HIGH_WATER + 1, 50_000, WINDOW])
 
 
@@ -332,6 +304,7 @@ class Life(RuleBasedStateMachine):
         self.broken = False
         self.sent = 0
         self.whole: bytes | None = None
+        self.limit = 1 << 40
         self.disturbed = False
         self.upload = bytearray()
         self.upload_ended = True
@@ -344,15 +317,27 @@ class Life(RuleBasedStateMachine):
         coded=st.booleans(),
         sizes=st.lists(SIZES, max_size=5),
         damage=st.sampled_from([None, None, None, "crc", "junk", "truncated"]),
+        over=st.sampled_from([None, None, -1, 0, 1, 1000, 40_000, 100_000]),
     )
     def begins(
-        self, peace: int, uploads: bool, at_once: bool, coded: bool, sizes: list[int], damage: str | None
+        self,
+        peace: int,
+        uploads: bool,
+        at_once: bool,
+        coded: bool,
+        sizes: list[int],
+        damage: str | None,
+        over: int | None,
     ) -> None:
-        self.scene = Scene(asked(b"POST", ended=False) if uploads else asked(), at_once=at_once)
+        """`over` is by how much the content is longer than a response may be, if anything bounds it."""
+        self.plain = b"".join(INCOMPRESSIBLE[size:][:size] * 2 for size in sizes)
+        if over is not None:
+            self.limit = max(1, len(self.plain) - over)
+        request = asked(b"POST", ended=False) if uploads else asked()
+        self.scene = Scene(request, at_once=at_once, bounds=ResponseBounds(self.limit, 60.0))
         self.peace = peace
         self.upload_ended = not uploads
         self.gzip = coded
-        self.plain = b"".join(INCOMPRESSIBLE[size:][:size] * 2 for size in sizes)
         if not coded:
             self.encoded = self.plain
             return
@@ -535,6 +520,7 @@ class Life(RuleBasedStateMachine):
         if browser.head is None or browser.head.status != 200:
             return
         assert self.plain.startswith(browser.taken)
+        assert len(browser.taken) + browser.queued <= self.limit
         if browser.told is Told.FINISHED:
             assert self.whole is not None
             assert browser.gone or len(browser.taken) + browser.queued == len(self.whole)
@@ -573,7 +559,12 @@ class Life(RuleBasedStateMachine):
         self.it_ends_at_most_once_and_gives_everything_back()
         self.what_the_browser_was_told_and_the_ending_agree()
         self.a_part_never_passes_for_the_whole()
-        if not self.disturbed and not self.broken:
+        if self.disturbed or self.broken:
+            return
+        if self.whole is None or len(self.whole) > self.limit:
+            assert self.scene.services.endings == [CutShort(Cause.RESPONSE_BYTES)]
+            assert bytes(self.scene.browser.taken) == self.plain[: self.limit]
+        else:
             assert self.scene.services.endings == [Complete(200)]
             assert bytes(self.scene.browser.taken) == self.whole
 
