@@ -16,7 +16,9 @@ else a server that answers with `410 Gone` for ever would be asked for ever.
 Within a cycle no uid goes back to an older version, an object that is gone included.
 """
 
+from collections.abc import Iterator
 from enum import Enum
+from itertools import islice
 from sys import intern
 from typing import Protocol
 
@@ -38,6 +40,10 @@ REOPENED_RETRY_AFTER = 30.0
 """Seconds until a page should try again when the second cycle in a row was lost at once. A server in that
 state costs two lists a try: a hundred streams of it, once every half minute, seven a second."""
 
+SLICE_ITEMS = 50
+"""Items of a page that are shown at a time: half a millisecond's worth of small ones, and what a view whose
+browser is slow must take before it can say so."""
+
 GONE_MOST = 1000
 """Objects that are gone whose versions are kept, for what is delivered late: nothing grows without bound."""
 
@@ -49,6 +55,8 @@ class Step(Enum):
     """Go on with the answer."""
     REQUEST = "request"
     """Leave the answer, and send a request for `target`."""
+    MORE = "more"
+    """There is more in the page that was fed in: call `go_on` when it is the view's turn again."""
     END = "end"
     """Leave it: the view has been told the end."""
 
@@ -91,6 +99,7 @@ class Reflector:
         "_asked",
         "_begun",
         "_gone",
+        "_items",
         "_lenient",
         "_reader",
         "_scope",
@@ -119,6 +128,7 @@ class Reflector:
         self._begun = False
         self._synced_at: float | None = None
         self._reader = WatchReader()
+        self._items: Iterator[Resource | None] = iter(())
         self._token = self._version = ""
         self._versions: dict[str, str] = {}
         self._gone: dict[str, str] = {}
@@ -194,12 +204,20 @@ class Reflector:
         page = read_page(content)
         if isinstance(page, Fault):
             return self._fault(page, now)
-        for item in page.items:
+        self._items, self._token, self._version = page.items, page.token, page.version
+        return self.go_on(now)
+
+    def go_on(self, now: float) -> Step:
+        """Show more of the page that was fed in."""
+        shown = 0
+        for item in islice(self._items, SLICE_ITEMS):
             step = self._event(Fault.PARTIAL if item is None else Changed(Change.ADDED, item), now)
             if step is not Step.READ:
                 return step
-        self._token, self._version = page.token, page.version
-        if not page.token:
+            shown += 1
+        if shown == SLICE_ITEMS:
+            return Step.MORE
+        if not self._token:
             self._complete(now)
             self._asked = Asked.WATCHING
         return Step.REQUEST

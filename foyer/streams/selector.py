@@ -105,8 +105,6 @@ def _values(words: Iterator[str]) -> None:
     if (opening := next(words)) != "(":
         raise Malformed(f"{_found(opening)} where a ( was expected")
     word = next(words)
-    if word == ")":
-        raise Malformed("a set of values must not be empty")
     while True:
         if word not in (",", ")"):
             if word == _END or word in _SYMBOLS:

@@ -54,8 +54,11 @@ class Following:
         return Step.READ
 
     def answer(self, status: int, content: bytes = b"", retry_after: float | None = None) -> Step:
-        """A whole answer."""
-        return self.reflector.answered(status, content, retry_after, self.now)
+        """A whole answer, to its end."""
+        step = self.reflector.answered(status, content, retry_after, self.now)
+        while step is Step.MORE:
+            step = self.reflector.go_on(self.now)
+        return step
 
     def end(self) -> Step:
         """The watch ends."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from foyer.streams import errors, resource
+from foyer.streams import errors, resource, revisions
 from foyer.streams.cycle import State, Wire
 from foyer.streams.projection import Projected, Projection, project
 from foyer.streams.resource import Resource
@@ -149,3 +149,23 @@ def test_a_tail_without_redactions_is_everybodys() -> None:
     assert all(wire.show(projected, new=False)[1] is projected.tail for wire in wires)
     gone = deleted(made(config_map()).identity())
     assert all(wire.delete_as("u1", gone)[1] is gone for wire in wires)
+
+
+def test_revisions_of_what_is_gone_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revisions, "ABSENT_MOST", 1)
+    wire = live()
+
+    def revision(uid: str, value: bytes) -> int:
+        tail = wire.show(shown(secret(uid, data=b'{"a":"%b"}' % value)), new=True)[1]
+        return int(tail.rpartition(b'"rev":')[2].partition(b"}")[0])
+
+    for uid in ("s1", "s2"):
+        assert revision(uid, b"1") == 1
+        wire.delete(made(secret(uid)))
+    assert revision("s2", b"2") == 2
+    assert revision("s1", b"2") == 1
+    wire.error(errors.resync("lost"))
+    wire.reset()
+    wire.synced()
+    assert revision("s1", b"3") == 2
+    assert revision("s2", b"3") == 1

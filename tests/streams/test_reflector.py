@@ -8,7 +8,7 @@ import pytest
 
 from foyer.streams import reflector, watch
 from foyer.streams.errors import Code
-from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, Step
+from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, SLICE_ITEMS, Step
 from tests.streams.following import (
     COMPLETE,
     CONFIGMAPS,
@@ -122,6 +122,19 @@ def test_without_streaming_lists_pages_are_listed_and_a_watch_goes_on_from_their
     assert asked() == (False, False)
     following.receive(COMPLETE, modified(config_map("u1", "72", b"{}")))
     assert following.types == ["reset", "added", "added", "synced", "modified"]
+
+
+def test_a_large_page_is_shown_in_slices_so_that_others_have_their_turn() -> None:
+    following = Following(streaming=False)
+    objects = [config_map(f"u{number}") for number in range(2 * SLICE_ITEMS + 1)]
+    content = page(objects, "70", "more")
+    assert following.reflector.answered(200, content, None, following.now) is Step.MORE
+    assert following.types.count("added") == SLICE_ITEMS
+    assert following.reflector.go_on(following.now) is Step.MORE
+    assert following.reflector.go_on(following.now) is Step.REQUEST
+    assert following.types == ["reset"] + ["added"] * len(objects)
+    assert following.answer(200, page(objects[:SLICE_ITEMS], "70")) is Step.REQUEST
+    assert following.types[-1] == "synced"
 
 
 @pytest.mark.parametrize("code", [400, 403, 422])

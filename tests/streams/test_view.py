@@ -3,7 +3,7 @@
 from foyer.streams import errors, resource
 from foyer.streams.view import StreamView
 from foyer.streams.watch import Change
-from tests.streams.following import config_map, opening
+from tests.streams.following import SECRETS, config_map, opening
 from tests.streams.wires import events
 
 
@@ -26,3 +26,12 @@ def test_each_frame_is_written_once_and_in_two_parts() -> None:
     types = [event["type"] for event in events(b"".join(head + tail for head, tail in written))]
     assert types == ["reset", "added", "synced", "modified", "deleted", "error"]
     assert all(head.startswith(b"data: ") and tail.endswith(b"\n\n") for head, tail in written)
+
+
+def test_what_comes_of_a_scope_of_secrets_is_one_whatever_it_says_it_is() -> None:
+    written: list[bytes] = []
+    view = StreamView(opening(SECRETS), lambda head, tail: written.append(head + tail))
+    view.reset()
+    view.show(Change.ADDED, made("1", b'{"a":"hunter2"}'))
+    assert b"hunter2" not in b"".join(written)
+    assert b"/data/a" in written[-1]

@@ -143,6 +143,14 @@ def test_an_event_beyond_the_bound_is_too_large_before_it_ends_and_what_was_held
     assert list(reader.feed(b"x" * 40)) == []
     assert list(reader.feed(b"x")) == [Fault.TOO_LARGE]
     assert read(b"x" * 101 + b"\n") == [Fault.TOO_LARGE]
+
+
+def test_the_bound_is_on_each_event_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "MAX_EVENT_BYTES", 100)
+    reader = WatchReader()
+    for _ in range(10):
+        assert list(reader.feed(b"x" * 60)) == []
+        assert list(reader.feed(b"\n")) == [Fault.UNREADABLE]
     assert read(b" " * 101 + b"\n" + b" " * 100 + b"\n") == [Fault.TOO_LARGE]
 
 
