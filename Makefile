@@ -102,9 +102,9 @@ fuzz: $(FUZZ) ## look for inputs that break a property
 	@echo "fuzz: libFuzzer, $(FUZZ_SECONDS) s a target"
 	@$(PY) -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-bench: $(DEV) ## measure, as ratios
+bench: $(DEV) ## measure, as ratios; BENCH="small floods" for some of it (bench/README.md)
 	@echo "bench: ratios within one run"
-	@$(PY) -m bench
+	@$(PY) -m bench $(BENCH)
 
 clean: ## remove what was built, the environment too
 	@rm -rf $(VENV) build dist ./*.egg-info .coverage .coverage.* htmlcov .mypy_cache .ruff_cache \

@@ -1,9 +1,9 @@
 """A stand-in API server, as a process of its own: `python -m bench.api FOLDER VERSION`.
 
 It answers by path and asks for nothing: one small object, a long list plain or gzipped, a watch
-whose next event goes to everybody at SIGUSR1. It is its own issuer, for discovery alone. It offers
-one HTTP version, so that a pairing is what it says. Its first line on stdout is its port; FOLDER
-holds its certificate.
+whose next event goes to everybody at SIGUSR1, perhaps as a gzip member of its own. It is its own
+issuer, for discovery alone. It offers one HTTP version, so that a pairing is what it says. Its first
+line on stdout is its port; FOLDER holds its certificate.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from foyer.gate.wheel import TICK, Wheel
 from foyer.net.listener import Listener, server_context
 from foyer.net.turn import Turn
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
+from foyer.protocol.floods import Floods
 
 PIECE = 64 * 1024
 """What a long list is written in, as the API server does."""
@@ -49,7 +50,10 @@ class _Outgoing:
         self.side = side
         self.rest = memoryview(content)
         self.ends = ends
-        self.watching: set[_Outgoing] | None = None
+        self.watching: dict[_Outgoing, bool] | None = None
+
+    def browser_stalled(self) -> None:
+        self.side.abort()
 
     def browser_drained(self) -> None:
         while self.rest and self.side.queued <= HIGH_WATER:
@@ -61,7 +65,7 @@ class _Outgoing:
 
     def browser_gone(self) -> None:
         if self.watching is not None:
-            self.watching.discard(self)
+            self.watching.pop(self, None)
 
     def request_body(self, data: bytes) -> None: ...
     def request_end(self) -> None: ...
@@ -73,7 +77,7 @@ class Api:
 
     def __init__(self) -> None:
         self.url = ""
-        self.watching: set[_Outgoing] = set()
+        self.watching: dict[_Outgoing, bool] = {}  # and whether it is compressed
         self._events = 0
         self._small = small_object()
         self._audit_id = audit_ids(1)[0]
@@ -84,17 +88,19 @@ class Api:
         if path == SMALL_PATH:
             return self._whole(side, self._small)
         if b"watch=1" in query:
-            return self._watch(side)
+            return self._watch(side, b"packed=1" in query)
         if path.endswith(b"/plain") or path.endswith(b"/packed"):
             packed = path.endswith(b"/packed")
-            fields: Fields = [_JSON, *([(b"content-encoding", b"gzip")] if packed else [])]
-            return self._begin(side, fields, a_list(int(query), packed))
+            return self._begin(side, _fields(packed), a_list(int(query), packed))
         if path.endswith(b"/openid-configuration"):
             return self._whole(side, self._discovery())
         return self._whole(side, b'{"keys":[]}')
 
+    def unreadable(self, reason: str) -> None:
+        raise AssertionError(reason)
+
     def flood(self, kind: str) -> None:
-        """What is measured floods nobody."""
+        """None is counted."""
         raise AssertionError(kind)
 
     def _discovery(self) -> bytes:
@@ -118,24 +124,38 @@ class Api:
         outgoing.browser_drained()
         return outgoing
 
-    def _watch(self, side: BrowserSide) -> _Outgoing:
-        outgoing = self._begin(side, [_JSON], an_event(0), ends=False)
+    def _watch(self, side: BrowserSide, packed: bool) -> _Outgoing:
+        outgoing = self._begin(side, _fields(packed), _event(0, packed), ends=False)
         outgoing.watching = self.watching
-        self.watching.add(outgoing)
+        self.watching[outgoing] = packed
         return outgoing
 
     def change(self) -> None:
         """One more event for every watch."""
         self._events += 1
-        event = an_event(self._events)
-        for outgoing in self.watching:
-            outgoing.side.send(event)
+        events = {packed: _event(self._events, packed) for packed in (False, True)}
+        for outgoing, packed in self.watching.items():
+            outgoing.side.send(events[packed])
+
+
+def _fields(packed: bool) -> Fields:
+    return [_JSON, *([(b"content-encoding", b"gzip")] if packed else [])]
+
+
+def _event(number: int, packed: bool) -> bytes:
+    event = an_event(number)
+    return gzip.compress(event, 1, mtime=0) if packed else event
+
+
+def _uncounted(self: Floods, *counted: object) -> None:
+    """An API server puts up with whatever foyer passes on to it."""
 
 
 async def _serve(folder: Path, version: str) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     api = Api()
+    Floods.count = _uncounted  # type: ignore[method-assign,assignment]
     loop.add_signal_handler(signal.SIGTERM, ended.set)
     loop.add_signal_handler(signal.SIGUSR1, api.change)
     context = server_context(str(folder / "tls.crt"), str(folder / "tls.key"))

@@ -1,11 +1,11 @@
 """Light browsers, as a process of their own: `python -m bench.browsers '<what to do, as JSON>'`.
 
-    {"port", "version", "target", "cookie", "connections", "streams", "gets"}
+    {"port", "version", "target", "cookie", "connections", "streams", "gets", "status"}
 
 opens so many connections with so many requests on each at once. With `gets` each answer is
 followed by the next request until so many are whole; without, what is open stays open, for it is a
-watch. A line on stdout says that all answers are whole, or that every watch has got one more event.
-It holds everything until stdin ends.
+watch. An answer of another status than that is the end of it all. A line on stdout says that all
+answers are whole, or that every watch has got one more event. It holds everything until stdin ends.
 
 They parse as little as they can, so that most of the machine is the server's.
 """
@@ -18,13 +18,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import hpack
+
 from bench.limits import raise_file_limit
-from bench.messages import EVENT_END, H2, SETTINGS_ACK, requests
+from bench.messages import ACK, AUTHORITY, END_STREAM, H2, SETTINGS_ACK, Type, requests
 
 _BUFFER = memoryview(bytearray(256 * 1024))
-
-_DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
-_END_STREAM, _ACK = 1, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,17 @@ class Task:
     streams: int = 1
     gets: int = 0
     """0: a watch on each."""
+    status: int = 200
+    """Of every answer."""
+
+
+def client_context(version: str) -> ssl.SSLContext:
+    """TLS that offers one HTTP version, to a server that this process was told of."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["h2" if version == H2 else "http/1.1"])
+    return context
 
 
 class Browser:
@@ -48,7 +58,8 @@ class Browser:
         """`told` hears of answers that became whole, or of events."""
         self._told = told
         self._watching = not task.gets
-        self.asked = requests(task.version, task.target.encode(), b"foyer.example.test", task.cookie.encode())
+        self._status = task.status
+        self.asked = requests(task.version, task.target.encode(), AUTHORITY, task.cookie.encode())
         plain = socket.create_connection(("127.0.0.1", task.port))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
@@ -96,11 +107,14 @@ class H1Browser(Browser):
 
     def took(self, data: bytes) -> int:
         if self._watching:
-            return data.count(EVENT_END)
+            # A line is an event, however it was cut into chunks; those of the framing end in CR LF.
+            data, self._tail = self._tail + data, b"\r" if data.endswith(b"\r") else b""
+            return data.count(b"\n") - data.count(b"\r\n")
         done = 0
         while data:
             if not self._left and not self._chunked:
-                data = self._begin(self._head + data)
+                data, whole = self._begin(self._head + data)
+                done += whole
             elif self._left:
                 taken = min(self._left, len(data))
                 self._left -= taken
@@ -113,23 +127,25 @@ class H1Browser(Browser):
                 data = b""
         return done
 
-    def _begin(self, data: bytes) -> bytes:
+    def _begin(self, data: bytes) -> tuple[bytes, bool]:
+        """What is behind the head, if that is whole, and whether it was all there is."""
         head, blank, rest = data.partition(b"\r\n\r\n")
         self._head = b"" if blank else data
         if blank:
-            assert head.startswith(b"HTTP/1.1 200 "), head[:200]
+            assert head.startswith(b"HTTP/1.1 %d " % self._status), head[:200]
             fields = head.lower()
             self._chunked = b"transfer-encoding" in fields
             if not self._chunked:
                 length = fields.partition(b"content-length: ")[2]
                 self._left = int(length.partition(b"\r\n")[0])
-        return rest
+        return rest, bool(blank) and not self._left and not self._chunked
 
 
 class H2Browser(Browser):
-    """HTTP/2: counts frames that end a stream, and never looks into a header block."""
+    """HTTP/2: counts frames that end a stream, and looks into the first header block alone."""
 
     _held = b""
+    _looked = False
 
     def took(self, data: bytes) -> int:
         data = self._held + data
@@ -139,15 +155,25 @@ class H2Browser(Browser):
             if len(data) - at < 9 + length:
                 break
             kind, flags = data[at + 3], data[at + 4]
-            if kind in (_DATA, _HEADERS):
-                done += (kind == _DATA and length > 0) if self._watching else flags & _END_STREAM
-            elif kind == _SETTINGS and not flags & _ACK:
+            if kind in (Type.DATA, Type.HEADERS):
+                if not self._looked:
+                    self._look(data[at + 9 : at + 9 + length])
+                if not self._watching:
+                    done += flags & END_STREAM
+                elif kind == Type.DATA:
+                    done += data.count(b"\n", at + 9, at + 9 + length)
+            elif kind == Type.SETTINGS and not flags & ACK:
                 self.send(SETTINGS_ACK)
-            elif kind not in (_SETTINGS, 8):
+            elif kind not in (Type.SETTINGS, Type.WINDOW_UPDATE):
                 raise AssertionError(f"a frame of type {kind}: {data[at : at + 9 + length]!r}")
             at += 9 + length
         self._held = data[at:]
         return done
+
+    def _look(self, block: bytes) -> None:
+        self._looked = True
+        fields = list(hpack.Decoder().decode(block, raw=True))
+        assert fields[0] == (b":status", b"%d" % self._status), fields
 
 
 class Browsers:
@@ -160,10 +186,7 @@ class Browsers:
         self.bytes = 0
         self._selector = selectors.DefaultSelector()
         self._browsers: list[Browser] = []
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._context.check_hostname = False
-        self._context.verify_mode = ssl.CERT_NONE  # the server is the one this was told to load
-        self._context.set_alpn_protocols(["h2" if task.version == H2 else "http/1.1"])
+        self._context = client_context(task.version)
 
     def open(self) -> None:
         """Connects, one after the other, and asks for the first time."""

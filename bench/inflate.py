@@ -18,6 +18,7 @@ from pathlib import Path
 
 from isal import isal_zlib
 
+from bench.report import Report
 from foyer_native.inflate import Inflater
 
 READ = 16 * 1024
@@ -165,8 +166,8 @@ def best_times(engines: dict[str, Engine], members: list[bytes]) -> tuple[dict[s
     return best, sizes.pop()
 
 
-def main(objects: int = 50_000, events: int = 20_000) -> None:
-    """Prints a table for a list of so many objects and a watch of so many events."""
+def measure(objects: int, events: int, report: Report) -> None:
+    """Fills a table for a list of so many objects and one for a watch of so many events."""
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, Engine] = {
             "foyer_native": module,
@@ -178,12 +179,12 @@ def main(objects: int = 50_000, events: int = 20_000) -> None:
         for load, members in (("list", a_list(objects)), ("watch", a_watch(events))):
             best, size = best_times(engines, members)
             packed = sum(map(len, members))
-            print(f"{load}: {size / 1e6:.0f} MB, {size / packed:.1f}:1, {len(members)} members")
+            title = f"gzip, a {load}: {size / 1e6:.0f} MB, {size / packed:.1f}:1"
+            table = report.table(title, ["of ours", "MB/s", "µs/member"])
             for name, seconds in best.items():
-                speed = best["foyer_native"] / seconds
                 rate, each = size / seconds / 1e6, seconds / len(members) * 1e6
-                print(f"  {name:15} {speed:5.2f} of ours ({rate:.0f} MB/s, {each:.1f} us a member)")
+                table.row(name, [best["foyer_native"] / seconds, rate, each], ".2f")
 
 
 if __name__ == "__main__":
-    main()
+    measure(50_000, 20_000, Report())

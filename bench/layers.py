@@ -16,11 +16,13 @@ and gives it with its end in one call.
 import asyncio
 import os
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias, cast
 
 from bench.messages import (
+    AUTHORITY,
     H1,
     SMALL_PATH,
     answer_fields,
@@ -33,11 +35,13 @@ from bench.messages import (
 from bench.rounds import Work
 from bench.sessions import ISSUED_AT, session
 from foyer.exchange.exchange import Exchange, Services
-from foyer.exchange.ports import Answer, Application, BrowserSide, UpstreamSide
+from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
 from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
-from foyer.gate.admission import Gate
+from foyer.front.redemptions import Redemptions
+from foyer.gate.gate import Gate
+from foyer.gate.limits import Limits
 from foyer.gate.wheel import Wheel
 from foyer.interruption import Interruption
 from foyer.k8s.call import ApiServer
@@ -45,6 +49,7 @@ from foyer.k8s.incoming import Passed, incoming
 from foyer.k8s.outgoing import request_head
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
+from foyer.measures import Measures
 from foyer.net.browser import BrowserConnection
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream, UpstreamConnection
@@ -58,7 +63,6 @@ from foyer.protocol.h2 import H2Client, H2Server
 from foyer.session.keys import Keyring
 from foyer.session.seal import COOKIE, seal
 
-AUTHORITY = b"foyer.example.test"
 KUBERNETES = b"kubernetes.example.test:6443"
 
 WARM = 20
@@ -259,6 +263,7 @@ class _Direct:
     def request_end(self) -> None: ...
     def browser_gone(self) -> None: ...
     def browser_drained(self) -> None: ...
+    def browser_stalled(self) -> None: ...
     def browser_sent(self) -> None: ...
     def upstream_drained(self) -> None: ...
     def upstream_gone(self, failure: Failure) -> None:
@@ -285,7 +290,7 @@ class _Undeciding(Application, Services):
 
     def begin(self, side: BrowserSide, head: RequestHead) -> Exchange:
         exchange = Exchange(self, side, head)
-        exchange.forward(self.dialogue.up, self.pool.open)
+        exchange.forward(self.dialogue.up, self.pool.open, ResponseBounds(1 << 30, 60.0))
         return exchange
 
     def interrupted(self, interruption: Interruption, head: RequestHead) -> Answer:
@@ -311,22 +316,44 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         return dialogue.keyring
 
     origin = "https://" + AUTHORITY.decode()
-    gate, pages, log = Gate(keyring, origin, 28_800.0), Pages(), Log(lambda line: True)
-    issuer = Issuer("https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, log)
-    login = Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring)
-    server = ApiServer(partial(whole_answer, pool.open), KUBERNETES)
 
     def clock() -> float:
         return ISSUED_AT + 1.0
 
+    pages, log, measures = Pages(), Log(lambda line: True), Measures()
+    limits = Limits(session_request_rate=1e6, session_request_burst=10**6)
+    gate = Gate(
+        keyring,
+        origin,
+        28_800.0,
+        limits=limits,
+        wheel=Wheel(0.0),
+        now=time.monotonic,
+        clock=clock,
+        usage=measures.usage,
+    )
+    issuer = Issuer("https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, log)
+    login = Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring)
+    server = ApiServer(partial(whole_answer, pool.open), KUBERNETES)
+
+    redemptions = Redemptions(login, limits, time.monotonic, clock)
     return Front(
         gate=gate,
-        local=Local(gate=gate, login=login, pages=pages, log=log, clock=clock, ready=lambda: True),
+        local=Local(
+            gate=gate,
+            login=login,
+            redemptions=redemptions,
+            measures=measures,
+            pages=pages,
+            log=log,
+            clock=clock,
+            ready=lambda: True,
+        ),
         identified=Identified(gate=gate, pages=pages, server=server, clock=clock, origin=origin),
         pages=pages,
         log=log,
+        measures=measures,
         kubernetes=Kubernetes(pool, KUBERNETES),
-        clock=clock,
     )
 
 

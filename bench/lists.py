@@ -1,38 +1,60 @@
-"""How much of a long list a core relays, as it is and from gzip, to one browser at a time."""
+"""How much of a long list a core relays, as it is and from gzip, to one browser at a time.
 
-from bench.messages import H2, VERSIONS
+nginx, which speaks only HTTP/1.1 to the API server, passes a compressed list on as it is: that is another
+task, and has no figure here.
+"""
+
+from bench.messages import H1, H2, VERSIONS
 from bench.pairings import Amount
-from bench.processes import Bench, Running, goref
-from bench.table import Table, per
+from bench.processes import Bench, Running
+from bench.report import Report, per
+from bench.servers import nginx, servers, start_nginx
 
 CODINGS = ("plain", "packed")
 COLUMNS = [f"{version} {coding}" for coding in ("plain", "gzip") for version in VERSIONS]
 PLAIN = 150.0
 """MB/s a core that a plain list should at least come at."""
 
+Rates = list[float | None]
 
-def measure(amount: Amount) -> None:
-    """Prints the table: decoded MB for each second of the server's CPU."""
-    program = goref()
+
+def measure(amount: Amount, report: Report) -> None:
+    """Fills the table: decoded MB for each second of the server's CPU."""
     with Bench() as bench:
-        api = bench.api(H2)
-        servers = [bench.foyer(api), *([bench.goref(program, api)] if program else [])]
-        rates = [
-            [_rate(bench, server, version, coding, amount) for coding in CODINGS for version in VERSIONS]
-            for server in servers
-        ]
-    table = Table(f"A list of {amount.list_bytes / 1e6:g} MB, MB/s a core", COLUMNS)
-    table.at_least("foyer, plain", [*rates[0][:2], None, None], PLAIN, ".0f")
-    table.row("foyer, from gzip", [None, None, *rates[0][2:]])
-    if program:
-        table.row("goref", rates[1])
-        ratios = list(map(per, rates[0], rates[1]))
-        table.row("foyer / goref, plain", [*ratios[:2], None, None], ".2f")
-        table.at_least("foyer / goref, from gzip", [None, None, *ratios[2:]], 1.0)
+        measured = servers(bench, bench.api(H2), H2)
+        rates = {server.name: _rates(bench, server, CODINGS, amount) for server in measured}
+        if program := nginx():
+            rates["nginx"] = _rates(bench, start_nginx(bench, program, bench.api(H1)), CODINGS[:1], amount)
+    table = report.table(f"A list of {amount.list_bytes / 1e6:g} MB, MB/s a core", COLUMNS)
+    ours = rates["foyer"]
+    table.at_least("foyer, plain", _plain(ours), PLAIN, ".0f")
+    table.row("foyer, from gzip", _packed(ours))
+    for name in ("goref", "nginx"):
+        if name in rates:
+            table.row(name, rates[name])
+    if "goref" in rates:
+        ratios = list(map(per, ours, rates["goref"]))
+        table.row("foyer / goref, plain", _plain(ratios), ".2f")
+        table.at_least("foyer / goref, from gzip", _packed(ratios), 1.0)
 
 
-def _rate(bench: Bench, server: Running, version: str, coding: str, amount: Amount) -> float | None:
-    """The best read's; None where it cost less than can be measured."""
+def _plain(rates: Rates) -> Rates:
+    return [*rates[: len(VERSIONS)], *[None] * len(VERSIONS)]
+
+
+def _packed(rates: Rates) -> Rates:
+    return [*[None] * len(VERSIONS), *rates[len(VERSIONS) :]]
+
+
+def _rates(bench: Bench, server: Running, codings: tuple[str, ...], amount: Amount) -> Rates:
+    rates: Rates = [
+        _rate(bench, server, version, coding, amount) for coding in codings for version in VERSIONS
+    ]
+    return rates + [None] * (len(COLUMNS) - len(rates))
+
+
+def _rate(bench: Bench, server: Running, version: str, coding: str, amount: Amount) -> float:
+    """The best read's."""
     target = f"/k8s/api/v1/{coding}?{amount.list_bytes}"
     bench.end(bench.browsers(server, version, target, 1, gets=1))
     best = float("inf")
@@ -40,4 +62,4 @@ def _rate(bench: Bench, server: Running, version: str, coding: str, amount: Amou
         before = server.cpu
         bench.end(bench.browsers(server, version, target, 1, gets=1))
         best = min(best, server.cpu - before)
-    return amount.list_bytes / 1e6 / best if best else None
+    return amount.list_bytes / 1e6 / best

@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
 import hpack
 
@@ -22,13 +23,30 @@ SMALL_PATH = b"/api/v1/namespaces/default/configmaps/note"
 SMALL_BYTES = 765
 """Of JSON, as in the figures this is compared with."""
 
-EVENT_BYTES = 500
-EVENT_END = b'"end"}}\n'
-"""Ends every event, and is found nowhere else."""
+AUTHORITY = b"foyer.example.test"
 
-_DATA, _HEADERS, _SETTINGS, _WINDOW_UPDATE = 0, 1, 4, 8
-_END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
+EVENT_BYTES = 500
+
+END_STREAM = ACK = 1
+END_HEADERS = 4
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
 _WIDE = 2**31 - 1  # the widest window: no update is ever needed
+
+
+class Type(IntEnum):
+    """HTTP/2's frame types (RFC 9113 section 6)."""
+
+    DATA = 0
+    HEADERS = 1
+    PRIORITY = 2
+    RST_STREAM = 3
+    SETTINGS = 4
+    PING = 6
+    GOAWAY = 7
+    WINDOW_UPDATE = 8
+    CONTINUATION = 9
 
 
 def small_object() -> bytes:
@@ -40,20 +58,20 @@ def small_object() -> bytes:
 
 
 def an_event(number: int) -> bytes:
-    """One change of a watch."""
+    """One change of a watch, and a line."""
     bare = b'{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"%d"},"data":"' % number
-    return bare + b"x" * (EVENT_BYTES - len(bare) - len(EVENT_END) - 4) + b'","":' + EVENT_END
+    return bare + b"x" * (EVENT_BYTES - len(bare) - 4) + b'"}}\n'
 
 
 def browser_fields(cookie: bytes) -> Fields:
-    """What a browser sends beside the request line."""
-    return [
+    """What a browser sends beside the request line; no cookie where there is none."""
+    fields = [
         (b"user-agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
         (b"accept", b"application/json"),
         (b"accept-language", b"en-GB,en;q=0.5"),
         (b"accept-encoding", b"gzip, deflate, br"),
-        (b"cookie", cookie),
     ]
+    return [*fields, (b"cookie", cookie)] if cookie else fields
 
 
 def answer_fields(length: int, audit_id: bytes) -> Fields:
@@ -97,7 +115,7 @@ class Requests:
     def request(self, stream: int) -> bytes:
         """The request on an HTTP/2 stream."""
         block = self.first_head if stream == 1 else self.head
-        return frame(_HEADERS, _END_HEADERS | _END_STREAM, stream, block)
+        return frame(Type.HEADERS, END_HEADERS | END_STREAM, stream, block)
 
 
 def requests(version: str, target: bytes, authority: bytes, cookie: bytes) -> Requests:
@@ -111,7 +129,7 @@ def requests(version: str, target: bytes, authority: bytes, cookie: bytes) -> Re
     encoder = hpack.Encoder()
     first = encoder.encode([*pseudo, *fields])
     settled = encoder.encode([*pseudo, *fields])
-    opening = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings(initial_window=_WIDE) + window_update(0)
+    opening = PREFACE + settings(initial_window=_WIDE) + window_update(0)
     return Requests(opening, settled, first)
 
 
@@ -124,7 +142,7 @@ def answers(version: str, content: bytes, ids: list[bytes]) -> tuple[bytes, list
     encoder = hpack.Encoder()
     blocks = [encoder.encode([(b":status", b"200"), *head]) for head in heads]
     made = [
-        frame(_HEADERS, _END_HEADERS, stream, block) + frame(_DATA, _END_STREAM, stream, content)
+        frame(Type.HEADERS, END_HEADERS, stream, block) + frame(Type.DATA, END_STREAM, stream, content)
         for stream, block in zip(range(1, 2 * len(ids), 2), blocks, strict=True)
     ]
     return settings(max_streams=100) + window_update(0) + SETTINGS_ACK, made
@@ -137,12 +155,12 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 def settings(*, initial_window: int = 65535, max_streams: int = 100) -> bytes:
     """A SETTINGS frame."""
-    return frame(_SETTINGS, 0, 0, struct.pack(">HLHL", 3, max_streams, 4, initial_window))
+    return frame(Type.SETTINGS, 0, 0, struct.pack(">HLHL", 3, max_streams, 4, initial_window))
 
 
 def window_update(stream: int) -> bytes:
     """Opens a window as far as it goes from its first size."""
-    return frame(_WINDOW_UPDATE, 0, stream, struct.pack(">L", _WIDE - 65535))
+    return frame(Type.WINDOW_UPDATE, 0, stream, struct.pack(">L", _WIDE - 65535))
 
 
-SETTINGS_ACK = frame(_SETTINGS, _ACK, 0, b"")
+SETTINGS_ACK = frame(Type.SETTINGS, ACK, 0, b"")

@@ -7,15 +7,15 @@ own; the last row counts them as well.
 
 from bench.layers import LAYERS, WARM, Dialogue, said, warmed
 from bench.pairings import NAMES, PAIRINGS, Amount
+from bench.report import Report
 from bench.rounds import best
-from bench.table import Table
 
 
-def measure(amount: Amount) -> list[float]:
-    """Prints the table; microseconds of everything in memory, a pairing each."""
+def measure(amount: Amount, report: Report) -> list[float]:
+    """Fills the table; microseconds of everything in memory, a pairing each."""
     found = [_pairing(browser, upstream, amount) for browser, upstream in PAIRINGS]
     codecs, net, exchange, front = ([costs[layer] for costs in found] for layer in LAYERS)
-    table = Table("A small signed-in GET in memory, CPU µs", NAMES)
+    table = report.table("A small signed-in GET in memory, CPU µs", NAMES)
     table.row("codecs alone: h11 or h2, guard, walk", codecs)
     table.row("+ connections, sides, pool, turn (net)", _less(net, codecs))
     table.row("+ exchange", _less(exchange, net), ".1f")

@@ -17,7 +17,7 @@ class Amount:
     rounds: int
     """Of those, each layer's best counts."""
     gets: int
-    """GETs of a round over sockets: 10 ms, what /proc counts in, are 1 % of them."""
+    """GETs of a round over sockets."""
     get_rounds: int
     connections: int
     """Idle ones."""
@@ -31,7 +31,10 @@ class Amount:
     """Of the list that gzip engines decode."""
     events: int
     """Of the watch that they decode."""
+    flooded: int
+    """Small GETs of somebody else while there is a flood."""
+    flood_rounds: int
 
 
-FULL = Amount(60, 25, 3000, 3, 2000, 1800, 5, 50_000_000, 3, 50_000, 20_000)
-QUICK = Amount(5, 1, 60, 1, 20, 18, 1, 1_000_000, 1, 500, 200)
+FULL = Amount(60, 25, 3000, 4, 2000, 1998, 5, 50_000_000, 3, 50_000, 20_000, 300, 3)
+QUICK = Amount(5, 1, 60, 1, 20, 18, 1, 1_000_000, 1, 500, 200, 10, 1)

@@ -1,4 +1,4 @@
-"""The processes of a measurement: foyer as it is served, what is beside it, and what /proc says of them.
+"""The processes of a measurement, and what the kernel says of them.
 
 Everything is on 127.0.0.1 and on ports of the kernel's choice, in a folder that is gone afterwards.
 """
@@ -8,34 +8,25 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from bench.browsers import Task
 from bench.limits import raise_file_limit
 from bench.sessions import session
 from foyer.demo.certificates import make
-from foyer.session import spelling
-from foyer.session.keys import Keyring
-from foyer.session.seal import COOKIE, Session, seal
+from foyer.session.seal import Session
 
 PATIENCE = 60.0
 """Seconds for a process to say what it is asked for."""
 
-ORIGIN = "https://foyer.example.test"
-
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
+_CPU_CLOCK = 2  # the kernel's CPUCLOCK_SCHED: all that a process's threads have run, in nanoseconds
 
 
 class Lost(Exception):
@@ -53,9 +44,9 @@ class Running:
 
     @property
     def cpu(self) -> float:
-        """Seconds of CPU so far, user and system, in ticks of 10 ms."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * _TICK
+        """Seconds of CPU so far, user and system, of all its threads."""
+        # As clock_getcpuclockid(3) makes it; /proc counts in ticks of 10 ms.
+        return time.clock_gettime((~self.process.pid << 3) | _CPU_CLOCK)
 
     @property
     def rss(self) -> float:
@@ -66,11 +57,27 @@ class Running:
     def line(self) -> Any:
         """The next line on its stdout, as JSON."""
         assert self.process.stdout is not None
-        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        said = self.process.stdout.readline() if readable else ""
+        said = self.process.stdout.readline() if self.has_said(PATIENCE) else ""
         if not said:
             raise Lost(self.name)
         return json.loads(said)
+
+    def has_said(self, seconds: float) -> bool:
+        """Whether it says something within so many seconds."""
+        assert self.process.stdout is not None
+        return bool(select.select([self.process.stdout], [], [], seconds)[0])
+
+    def say(self, what: object) -> None:
+        """A line on its stdin, as JSON."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+
+    def pin(self, cores: set[int], nice: int = 0) -> None:
+        """Keeps it, and what threads it will start, to some cores, perhaps behind others there."""
+        os.sched_setaffinity(self.process.pid, cores)
+        if nice:
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, nice)
 
     def signal(self, number: int) -> None:
         """Sends a signal."""
@@ -88,14 +95,15 @@ class Bench:
     def __init__(self) -> None:
         raise_file_limit()
         self._folder = tempfile.TemporaryDirectory(prefix="foyer-bench-")
-        self._key = os.urandom(32)
+        self.key = os.urandom(32)
         self._running: list[Running] = []
+        self._sessions: dict[int, Session] = {}
         certificates = make((), time.time())
         for name, content in {
             "tls.crt": certificates.certificate,
             "tls.key": certificates.key,
             "ca.crt": certificates.authority,
-            "keys": base64.b64encode(self._key),
+            "keys": base64.b64encode(self.key),
             "secret": b"unused",
         }.items():
             self.path(name).write_bytes(content)
@@ -116,138 +124,55 @@ class Bench:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _start(self, name: str, command: list[str], **options: Any) -> Running:
+    def start(self, name: str, command: list[str], **options: Any) -> Running:
+        """Starts a process."""
         # foyer would take the yardstick's variable for one of its own flags.
         environment = {key: value for key, value in os.environ.items() if not key.startswith("FOYER_")}
         running = Running(name, subprocess.Popen(command, text=True, env=environment, **options))
         self._running.append(running)
         return running
 
-    def _python(self, module: str, *arguments: str) -> Running:
-        command = [sys.executable, "-m", module, *arguments]
-        return self._start(module, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def api(self, version: str) -> Running:
-        """A stand-in API server that speaks `version`."""
-        running = self._python("bench.api", self._folder.name, version)
-        running.port = running.line()
-        return running
-
-    def browsers(self, server: Running, version: str, target: str, connections: int, **more: int) -> Running:
-        """Light browsers, their first answers whole."""
-        task = Task(server.port, version, target, server.cookie, connections, **more)
-        running = self._python("bench.browsers", json.dumps(asdict(task)))
-        running.line()
-        return running
-
-    # The servers measured.
-
-    def foyer(self, api: Running) -> Running:
-        """`foyer serve` in front of `api`, in a process of its own."""
-        log = self.path("foyer.log")
-        with log.open("w") as stderr:
-            flags = self._flags(api, 0) | {
-                "oidc-ca-file": str(self.path("ca.crt")),
-                "kubernetes-ca-file": str(self.path("ca.crt")),
-            }
-            arguments = [f"-{name}={value}" for name, value in flags.items()]
-            running = self._start(
-                "foyer", [sys.executable, "-m", "foyer.cli", "serve", *arguments], stderr=stderr
-            )
-        running.port = _eventually(lambda: _listening(log.read_text()), running)
-        _eventually(lambda: '"msg":"ready"' in log.read_text(), running)
-        running.cookie = f"{COOKIE}={seal(self._session(), Keyring([self._key]))}"
-        return running
-
-    def goref(self, program: str, api: Running) -> Running:
-        """The yardstick, in the same place."""
-        port = _free_port()
-        flags = self._flags(api, port) | {
-            "ca-file": str(self.path("ca.crt")),
-            "max-response-bytes": str(10**9),
-        }
-        arguments = [f"-{name}={value}" for name, value in flags.items()]
-        running = self._start("goref", [program, *arguments], stderr=subprocess.DEVNULL)
-        running.port = port
-        _eventually(lambda: _connects(port), running)
-        running.cookie = _goref_cookie(self._session(), self._key)
-        return running
-
-    def _flags(self, api: Running, port: int) -> dict[str, str]:
-        url = f"https://127.0.0.1:{api.port}"
-        return {
-            "listen": f"127.0.0.1:{port}",
-            "tls-cert-file": str(self.path("tls.crt")),
-            "tls-key-file": str(self.path("tls.key")),
-            "public-url": ORIGIN,
-            "oidc-issuer": url,
-            "oidc-client-id": "foyer",
-            "oidc-client-secret-file": str(self.path("secret")),
-            "kubernetes-server": url,
-            "session-keys-file": str(self.path("keys")),
-        }
-
-    def _session(self) -> Session:
-        now = int(time.time())
-        return session(1)._replace(issued_at=now, ends_at=now + 3600)
-
     def end(self, running: Running) -> None:
         """Ends one of them now."""
         self._running.remove(running)
         running.end()
 
+    def python(self, module: str, *arguments: str) -> Running:
+        """Starts one of this folder's programs, to talk to it in lines."""
+        command = [sys.executable, "-m", module, *arguments]
+        return self.start(module, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-def goref() -> str | None:
-    """The yardstick's program, where there is one: `goref` on PATH, or as FOYER_GOREF says."""
-    return shutil.which(os.environ.get("FOYER_GOREF") or "goref")
+    def api(self, version: str) -> Running:
+        """A stand-in API server that speaks `version`."""
+        running = self.python("bench.api", self._folder.name, version)
+        running.port = running.line()
+        return running
+
+    def browsers(
+        self,
+        server: Running,
+        version: str,
+        target: str,
+        connections: int,
+        *,
+        signed_in: bool = True,
+        **more: int,
+    ) -> Running:
+        """Light browsers, their first answers whole."""
+        cookie = server.cookie if signed_in else ""
+        task = Task(server.port, version, target, cookie, connections, **more)
+        running = self.python("bench.browsers", json.dumps(asdict(task)))
+        running.line()
+        return running
+
+    def session(self, number: int = 1) -> Session:
+        """One of many people, who signed in at the beginning."""
+        if number not in self._sessions:
+            now = int(time.time())
+            self._sessions[number] = session(number)._replace(issued_at=now, ends_at=now + 3600)
+        return self._sessions[number]
 
 
 def change(api: Running) -> None:
     """One more event on every watch."""
     api.signal(signal.SIGUSR1)
-
-
-def _goref_cookie(signed_in: Session, key: bytes) -> str:
-    """A session as goref seals one: JSON under the file's own key."""
-    name, nonce = "__Host-goref-session", os.urandom(12)
-    parts = {
-        "Sub": signed_in.subject,
-        "Email": signed_in.email,
-        "Name": signed_in.display_name,
-        "Token": bytes(signed_in.id_token).decode(),
-        "ID": signed_in.session_id,
-        "CSRF": signed_in.csrf_token,
-        "Ends": signed_in.ends_at,
-    }
-    sealed = nonce + AESGCM(key).encrypt(nonce, json.dumps(parts).encode(), name.encode())
-    return f"{name}={spelling.encode(sealed)}"
-
-
-def _listening(log: str) -> int:
-    for line in log.splitlines(keepends=True):
-        if line.endswith("\n") and (said := json.loads(line))["msg"] == "listening":
-            return int(said["address"].rpartition(":")[2])
-    return 0
-
-
-def _eventually(found: Callable[[], int], running: Running) -> int:
-    deadline = time.monotonic() + PATIENCE
-    while not (value := found()):
-        if running.process.poll() is not None or time.monotonic() > deadline:
-            raise Lost(running.name)
-        time.sleep(0.02)
-    return value
-
-
-def _free_port() -> int:
-    """goref does not say which port it has got, so it is given one that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-def _connects(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
