@@ -24,7 +24,7 @@ from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
-from foyer.protocol.floods import TURN_WORK, FloodFault
+from foyer.protocol.floods import TURN_WORK, Flood, FloodFault
 from foyer.protocol.h1 import H1Client
 from foyer.protocol.h2 import H2Client
 
@@ -151,6 +151,8 @@ class UpstreamConnection(Connection):
         self._when_done(partial(self._ended, clean))
 
     def _ended(self, clean: bool) -> None:
+        if self.wire.flooded:
+            self._pool.flood(Flood.KEY_UPDATE.word)
         if self.wire.broken:
             # An alert: after the handshake it may still be that the server wants a certificate of ours.
             self._failure = Failure.TLS

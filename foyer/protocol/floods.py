@@ -116,6 +116,10 @@ class Flood(Enum):
     """HTTP/1.1 requests that were there before the one ahead of them had its answer. Browsers and proxies
     send none."""
 
+    KEY_UPDATE = "key_update", 64, 0
+    """TLS records without content, each of which may cost new keys. Not counted here but by the wire, which
+    has them earned by content."""
+
     NEVER_READS = "never_reads", 0, 0
     """Not counted here but by the transport: what a peer makes us write while it takes nothing."""
 

@@ -71,12 +71,17 @@ class Heard:
         self.ends: list[bool] = []
         self.reasons: list[Exception | None] = []
         self.room = 0
+        self.read = 0  # bytes beside those received
         self.on_data: Callable[[], object] = lambda: None
         self.on_end: Callable[[], object] = lambda: None
 
     def opened(self, protocol: str | None) -> None:
         assert not self.reasons
         self.protocols.append(protocol)
+
+    def has_read(self, size: int) -> None:
+        assert self.protocols and not self.reasons
+        self.read += size
 
     def received(self, data: bytes) -> None:
         assert self.protocols and not self.ends and not self.reasons and data
