@@ -126,7 +126,7 @@ class Asked:
             "user": _user(self.person),
             "route": self.route,
             "method": _shown(self.method, MAX_METHOD),
-            "path": _shown(self.path.partition(b"?")[0], MAX_PATH),
+            "path": _shown(self.path.partition(b"?")[0].partition(b"#")[0], MAX_PATH),
         }
 
 
@@ -192,6 +192,10 @@ class Log:
     def flood(self, kind: str) -> None:
         """A browser's connection was ended for what it asked for too often: once, and nothing of its own."""
         self.warn("flood", kind=kind)
+
+    def unreadable(self, reason: str) -> None:
+        """A browser's connection was ended for a breach of HTTP: `reason` is foyer's own sentence."""
+        self.info("unreadable", by="foyer", reason=reason)
 
     def fault(self, error: BaseException) -> None:
         """An exception nobody expected: its type and where it rose. Its message may hold anything."""

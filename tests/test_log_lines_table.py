@@ -27,6 +27,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     "answered": lambda log: log.answered(403, ASKED),
     "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),
     "login_refused": lambda log: log.login_refused(REFUSED),
+    "unreadable": lambda log: log.unreadable("…"),
     "flood": lambda log: log.flood("ping"),
     "fault": lambda log: log.fault(ValueError()),
     "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),

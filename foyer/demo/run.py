@@ -71,6 +71,10 @@ class Ingress:
         segment = head.target.partition(b"?")[0].split(b"/")[1]
         return self._routes.get(segment, self._page).begin(side, head)
 
+    def unreadable(self, reason: str) -> None:
+        """Of connections, not of requests: foyer's to log."""
+        self._foyer.unreadable(reason)
+
     def flood(self, kind: str) -> None:
         """Of connections, not of requests: foyer's to log."""
         self._foyer.flood(kind)

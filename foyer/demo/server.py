@@ -55,6 +55,10 @@ class Server:
         """Nobody but foyer connects here."""
         log.warning("a flood: %s", kind)
 
+    def unreadable(self, reason: str) -> None:
+        """Nor does foyer break HTTP."""
+        log.warning("not HTTP: %s", reason)
+
     def tick(self) -> None:
         """Let time pass for every flowing answer."""
         now = self._clock()

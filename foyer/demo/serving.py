@@ -59,6 +59,11 @@ class Door:
         assert self.application is not None, "a server is connected before the loop turns again"
         return self.application.begin(side, head)
 
+    def unreadable(self, reason: str) -> None:
+        """Whoever answers is who logs."""
+        if self.application is not None:
+            self.application.unreadable(reason)
+
     def flood(self, kind: str) -> None:
         """Whoever answers is who logs."""
         if self.application is not None:

@@ -156,6 +156,9 @@ class Application(Protocol):
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
         """Called once a request, in the order they came. May answer at once through `side`."""
 
+    def unreadable(self, reason: str) -> None:
+        """A connection was ended for a breach of HTTP, in words that hold nothing of what it sent."""
+
     def flood(self, kind: str) -> None:
         """A connection was ended for what it asked for too often: the one word there is on it."""
 

@@ -52,6 +52,10 @@ class Door(ABC):
         """A browser's connection was ended for a flood of that kind."""
         self._log.flood(kind)
 
+    def unreadable(self, reason: str) -> None:
+        """A browser's connection was ended for what no reading of HTTP allows."""
+        self._log.unreadable(reason)
+
     # Services of an exchange.
 
     def interrupted(self, interruption: Interruption, head: RequestHead) -> Answer:

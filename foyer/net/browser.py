@@ -161,6 +161,8 @@ class BrowserConnection(Connection):
         except ProtocolFault as fault:
             if isinstance(fault, FloodFault):
                 self._flood(fault.flood)
+            else:
+                self._application.unreadable(fault.message)
             for side in list(self.sides.values()):
                 self._gone(side)
             codec.refuse(fault)
@@ -458,18 +460,21 @@ class BrowserConnection(Connection):
         unsent, before = self.wire.unsent, self._unsent
         self._unsent = unsent
         flowing = self.wire.congested and unsent < before
+        stuck = False
         for side in list(self.sides.values()):
             if not side.waits:
-                side.taken = -1
                 continue
             self._looking = True
             assert self.codec is not None
-            if side.framed != side.taken or (flowing and self.codec.window(side.stream) > 0):
+            open_window = self.codec.window(side.stream) > 0
+            if side.framed != side.taken or (flowing and open_window):
                 side.taken, side.taken_at = side.framed, now
             elif side.receiver and side.write_timeout and now - side.taken_at >= side.write_timeout:
+                # Not by its own window, so by the transport, which cannot carry a reset either.
+                stuck = stuck or (self.wire.congested and open_window)
                 side.receiver.browser_stalled()
-        if not self.sides and self.wire.congested:
-            self.wire.abort()  # which cannot carry a reset either
+        if stuck and not self.sides:
+            self.wire.abort()
 
     def go_away(self) -> None:
         """No more requests: the ones open go on (a drain)."""

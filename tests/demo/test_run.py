@@ -174,6 +174,9 @@ class Named:
     def begin(self, side: object, head: RequestHead) -> Any:
         self.targets.append(head.target)
 
+    def unreadable(self, reason: str) -> None:
+        raise AssertionError(reason)
+
     def flood(self, kind: str) -> None:
         raise AssertionError(kind)
 

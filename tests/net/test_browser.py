@@ -49,6 +49,9 @@ class Application:
             exchange.forward(head, self.pools[-1].open, BOUNDS)
         return exchange
 
+    def unreadable(self, reason: str) -> None:
+        """Its answer says it."""
+
     def flood(self, word: str) -> None:
         self.floods.append(word)
 

@@ -125,6 +125,9 @@ class Browser:
         self.exchanges.append(exchange)
         return exchange
 
+    def unreadable(self, reason: str) -> None:
+        """What a clock ends with was not read to its end."""
+
     def flood(self, word: str) -> None:
         raise AssertionError(f"taken for a flood: {word}")
 

@@ -83,6 +83,9 @@ class Browsers:
             exchange.answer()
         return exchange
 
+    def unreadable(self, reason: str) -> None:
+        raise AssertionError(reason)
+
     def flood(self, kind: str) -> None:
         self.floods.append(kind)
 

@@ -307,6 +307,9 @@ class World:
     def _left(self, connection: BrowserConnection) -> None:
         self.left += 1
 
+    def unreadable(self, reason: str) -> None:
+        raise AssertionError(reason)
+
     def flood(self, kind: str) -> None:
         raise AssertionError(kind)
 

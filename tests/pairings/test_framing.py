@@ -37,6 +37,7 @@ def assert_refused_and_closed(pairing: Pairing, data: bytes, statuses: tuple[int
     assert isinstance(exchange.read_until_end(), Whole)
     browser.read_connection_end()
     assert browser.surplus == b""
+    assert len(pairing.logged("unreadable")) == 1
 
 
 HEADS: dict[str, bytes] = {
