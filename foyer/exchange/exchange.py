@@ -6,6 +6,7 @@ ending early is one method. It knows no HTTP version below it and no session or 
 
     ADMITTING -> WAITING (for a connection upstream) -> SENT -> RELAYING -> CLOSED
     ADMITTING | WAITING | SENT -> ANSWERING (foyer's own answer) -> CLOSED
+    ADMITTING -> FLOWING (foyer's own answer, for as long as it lasts) -> CLOSED
     any state -> CLOSED, and what is CLOSED stays so
 
 How it ended is told once, when the browser's side is done: complete, gone, interrupted or cut
@@ -26,6 +27,7 @@ from foyer.exchange.ports import (
     Answer,
     BrowserSide,
     Cancellable,
+    Flow,
     Passed,
     ResponseBounds,
     UpstreamReceiver,
@@ -44,6 +46,7 @@ class State(Enum):
     SENT = "the request is on its way up"
     RELAYING = "the response is on its way down"
     ANSWERING = "foyer's own answer is on its way down"
+    FLOWING = "foyer's own answer goes on"
     CLOSED = "over"
 
 
@@ -91,6 +94,7 @@ class Exchange:
 
     __slots__ = (
         "_early",
+        "_flow",
         "_inflater",
         "_pending",
         "_request",
@@ -129,6 +133,7 @@ class Exchange:
         )
         self._inflater: Inflater | None = None
         self._pending: Cancellable | None = None
+        self._flow: Flow | None = None
         self._request: RequestHead | None = None
         self._request_ended = head.ended
         self._early: list[bytes] | None = None  # content that came before a connection upstream was found
@@ -159,6 +164,29 @@ class Exchange:
             return
         self._leave_upstream()
         self.answer(self._services.interrupted(interruption, self.head), Interrupted(interruption))
+
+    def begin_flow(self, head: ResponseHead, flow: Flow, write_timeout: float) -> None:
+        """Begins an answer of foyer's own that `flow` writes. Ignored once the browser has gone."""
+        if self.state is State.CLOSED:
+            return
+        assert self.state is State.ADMITTING, self.state
+        self.head = None
+        self.state = State.FLOWING
+        self._flow = self._pending = flow
+        self.browser.write_timeout = write_timeout
+        self.browser.send_head(head)
+
+    def write(self, data: bytes) -> None:
+        """More of the flow's answer. Above `HIGH_WATER` queued, wait for `Flow.drained`."""
+        if self.state is State.FLOWING and self.ending is None:
+            self.browser.send(data)
+
+    def end_flow(self) -> None:
+        """That was all of it: a clean end."""
+        if self.state is State.FLOWING and self.ending is None:
+            self._flow = self._pending = None
+            self.ending = Complete(200)
+            self.browser.finish()
 
     def wait_for(self, work: Cancellable) -> None:
         """A coroutine of the application's will call `answer`; cancelled if the browser leaves first."""
@@ -243,6 +271,9 @@ class Exchange:
     @_contained
     def browser_drained(self) -> None:
         """The browser takes more: first what is still to be decoded, then what upstream has."""
+        if self._flow is not None:
+            self._flow.drained()
+            return
         if self._inflater is not None:
             self._inflate(self._inflater)
         if self._upstream is not None and self.browser.queued <= HIGH_WATER:
@@ -397,6 +428,7 @@ class Exchange:
     # The end.
 
     def _leave_upstream(self) -> None:
+        self._flow = None
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.cancel()

@@ -150,6 +150,16 @@ class Cancellable(Protocol):
         """Wait no longer."""
 
 
+class Flow(Protocol):
+    """What writes an answer of foyer's own that goes on for as long as it has something to say: a stream."""
+
+    def drained(self) -> None:
+        """The browser takes more again: what was queued fell below `LOW_WATER`."""
+
+    def cancel(self) -> object:
+        """The answer is over, and nothing of it may be written any more. Not called after `end_flow`."""
+
+
 class Application(Protocol):
     """What a listener serves: it begins an exchange for each request head."""
 

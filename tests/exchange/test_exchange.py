@@ -571,3 +571,76 @@ class Life(RuleBasedStateMachine):
 
 Life.TestCase.settings = settings(max_examples=250, stateful_step_count=30, deadline=None)
 TestLife = Life.TestCase
+
+
+class Flowing:
+    """A flow that only counts what it is told."""
+
+    def __init__(self) -> None:
+        self.drains = 0
+        self.cancelled = 0
+
+    def drained(self) -> None:
+        self.drains += 1
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+class Stream:
+    """An exchange that flows."""
+
+    def __init__(self) -> None:
+        self.services, self.browser, self.flow = Services(), Browser(), Flowing()
+        self.exchange = Exchange(self.services, self.browser, asked())
+        self.exchange.begin_flow(ResponseHead(200, []), self.flow, 10.0)
+
+
+def test_a_flow_is_written_as_it_goes_and_ends_cleanly_when_it_says_so() -> None:
+    stream = Stream()
+    stream.exchange.write(b"one")
+    stream.browser.take(10)
+    stream.exchange.write(b"two")
+    stream.exchange.end_flow()
+    stream.exchange.write(b"never")
+    stream.browser.take(10)
+    assert (bytes(stream.browser.taken), stream.browser.told) == (b"onetwo", Told.FINISHED)
+    assert (stream.services.endings, stream.flow.cancelled) == ([Complete(200)], 0)
+    assert stream.browser.write_timeout == 10.0
+
+
+def test_a_flow_is_told_when_its_browser_takes_more() -> None:
+    stream = Stream()
+    stream.exchange.write(bytes(HIGH_WATER + 1))
+    assert stream.flow.drains == 0
+    stream.browser.take(HIGH_WATER)
+    assert stream.flow.drains == 1
+
+
+@pytest.mark.parametrize(
+    "cause", [Cause.SESSION_ENDED, Cause.RESPONSE_DURATION, Cause.WRITE_TIMEOUT, Cause.SHUTDOWN]
+)
+def test_a_flow_that_is_cut_writes_no_more(cause: Cause) -> None:
+    stream = Stream()
+    stream.exchange.write(b"waits")
+    stream.exchange.cut(cause)
+    stream.exchange.write(b"never")
+    stream.exchange.end_flow()
+    assert (stream.browser.told, bytes(stream.browser.taken)) == (Told.ABORTED, b"")
+    assert (stream.services.endings, stream.flow.cancelled) == ([CutShort(cause)], 1)
+
+
+def test_a_flow_whose_browser_has_gone_is_cancelled() -> None:
+    stream = Stream()
+    stream.browser.leave()
+    stream.exchange.write(b"never")
+    assert (stream.services.endings, stream.flow.cancelled) == ([BrowserGone()], 1)
+
+
+def test_a_flow_may_still_be_cut_while_its_end_is_being_taken() -> None:
+    stream = Stream()
+    stream.exchange.write(b"all of it")
+    stream.exchange.end_flow()
+    stream.exchange.session_ended()
+    assert stream.browser.told is Told.ABORTED
+    assert stream.services.endings == [CutShort(Cause.SESSION_ENDED)]
