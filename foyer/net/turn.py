@@ -48,14 +48,16 @@ class _Line:
         self._waiting.append(connection)
 
     def _go_on(self) -> None:
-        connection = self._waiting.popleft()
-        if self._waiting:
-            self._loop.call_soon(self._go_on)
+        connection = self._waiting[0]
         try:
             connection.go_on()
         except Exception as error:  # the outermost: one connection's fault is not the others'
             self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
             connection.failed()
+        # Asked for after the flush of what this one has queued: else two of them share the turn of that.
+        self._waiting.popleft()
+        if self._waiting:
+            self._loop.call_soon(self._go_on)
 
 
 class Turn:
