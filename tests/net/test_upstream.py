@@ -7,9 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from foyer.net.upstream import CONNECT_TIME, POOLED_TIME, UpstreamConnection
+from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, UpstreamConnection
 from foyer.protocol.events import Failure
 from tests.net.pools import Asker, Served, Server
+from tests.support.raw_frames import OK, data, headers
 
 
 @pytest.fixture
@@ -267,6 +268,31 @@ def test_a_connection_that_dies_fails_what_it_carries_and_nothing_is_sent_again(
     for served in server.dialled:
         served.establish(protocol, 100)
     assert all(asker.side and not asker.failures for asker in askers if asker not in carried)
+
+
+@pytest.mark.parametrize("began", [False, True], ids=["before its head", "after its head"])
+def test_a_server_stopped_in_its_tracks_is_dead_after_25_seconds_and_nothing_is_sent_twice(
+    server: Server, began: bool
+) -> None:
+    """It accepts, takes bytes for as long as there is room for them, and says nothing ever again."""
+    askers = [server.ask(uploads=number % 2 == 1) for number in range(6)]
+    stopped = server.served[0]
+    stopped.establish("h2", 100)
+    if began:
+        for stream in stopped.open.values():
+            stopped.bring(headers(stream, OK, end=False) + data(stream, b"part"))
+    stopped.take = lambda: False  # type: ignore[method-assign]
+    server.pass_time(int(QUIET_TIME + PING_TIME) - 1)
+    assert [asker.failures for asker in askers] == [[]] * 6
+    server.pass_time(3)
+    assert [asker.failures for asker in askers] == [[Failure.TIMEOUT]] * 6
+    assert [bytes(asker.content) for asker in askers] == [b"part" if began else b""] * 6
+    assert stopped.is_lost() and server.dialled == []
+    after = server.ask()
+    server.dialled[0].establish("h2", 100)
+    server.served[1].answer(after.path)
+    assert after.whole
+    assert len(server.seen) == 7, "each once"
 
 
 def test_goaway_sends_the_next_to_another_connection_and_closes_after_the_last(server: Server) -> None:
