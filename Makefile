@@ -101,6 +101,8 @@ e2e: $(E2E) ## drive the demonstration in a browser
 fuzz: $(FUZZ) ## look for inputs that break a property
 	@echo "fuzz: libFuzzer, $(FUZZ_SECONDS) s a target"
 	@$(PY) -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	@echo "fuzz: whole exchanges, $(FUZZ_SECONDS) s a pairing"
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PY) -m pytest --quiet -n auto tests/pairings/test_stateful.py
 
 bench: $(DEV) ## measure, as ratios; BENCH="small floods" for some of it (bench/README.md)
 	@echo "bench: ratios within one run"

@@ -1,0 +1,68 @@
+"""What a foyer still holds: for a test that has ended everything, and wants to see that nothing is left.
+
+One line for each thing that is counted. Read on foyer's own loop, where nothing changes meanwhile.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from foyer.app import Foyer
+from foyer.gate.gate import Gate
+from foyer.net.browser import BrowserConnection
+from foyer.net.upstream import Upstream, UpstreamConnection
+from foyer.protocol.h2 import H2Client, H2Server
+
+
+def _gate(foyer: Foyer) -> Gate:
+    assert foyer._service is not None
+    return foyer._service._gate
+
+
+def _upstream(foyer: Foyer) -> Upstream:
+    assert foyer._service is not None
+    return foyer._service._upstream
+
+
+OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
+    "open exchanges": lambda foyer: foyer.open_exchanges,
+    "exchanges in their sessions": lambda foyer: len(_gate(foyer).registry),
+    "requests' slots": lambda foyer: _gate(foyer).requests.per_replica,
+    "sessions with requests' slots": lambda foyer: len(_gate(foyer).requests.per_session),
+    "streams' slots": lambda foyer: _gate(foyer).streams.per_replica,
+    "sessions with streams' slots": lambda foyer: len(_gate(foyer).streams.per_session),
+    "places waited for upstream": lambda foyer: len(_upstream(foyer)._waiting),
+    "connections being opened": lambda foyer: len(_upstream(foyer)._connecting),
+    "sides": lambda foyer: sum(len(connection.sides) for connection in _connections(foyer)),
+    "bytes missing in windows": lambda foyer: sum(map(_missing, _connections(foyer))),
+    # Discovery may go on for ever, as nobody answers; and this call is one.
+    "tasks": lambda foyer: len(asyncio.all_tasks() - {foyer._discovery, asyncio.current_task()}),
+    "deadlines": lambda foyer: len(foyer._wheel) - len(_connections(foyer)),
+}
+"""Of exchanges that have ended, while their connections are still open: nothing."""
+
+OF_CONNECTIONS: dict[str, Callable[[Foyer], int]] = {
+    "browsers": lambda foyer: foyer._listener.connections,
+    "connections upstream": lambda foyer: _upstream(foyer).connections,
+    "connections upstream with room": lambda foyer: len(_upstream(foyer)._roomy),
+    "deadlines": lambda foyer: len(foyer._wheel),
+}
+"""Of connections that have ended: nothing either."""
+
+
+def left(foyer: Foyer, counted: dict[str, Callable[[Foyer], int]]) -> dict[str, int]:
+    """Whatever of `counted` is still there, and how much of it."""
+    found = {what: count(foyer) for what, count in counted.items()}
+    return {what: count for what, count in found.items() if count}
+
+
+def _connections(foyer: Foyer) -> list[BrowserConnection | UpstreamConnection]:
+    return [*foyer._listener._connections, *_upstream(foyer)._connections]
+
+
+def _missing(connection: BrowserConnection | UpstreamConnection) -> int:
+    """What the peer may not send on this HTTP/2 connection as a whole, though nothing is under way."""
+    codec = connection.codec
+    if not isinstance(codec, H2Server | H2Client) or codec.closing:
+        return 0
+    window = codec.machine._inbound_flow_control_window_manager
+    return window.max_window_size - window.current_window_size - window._bytes_processed
