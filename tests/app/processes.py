@@ -152,10 +152,10 @@ def _logged(line: bytes) -> LogLine:
 
 
 class Cluster:
-    """An API server and an issuer as one process of their own."""
+    """An API server and an issuer as one process of their own. `more` are arguments of its."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "foyer.demo.apiserver", "--issuer-listen", "127.0.0.1:0"]
+    def __init__(self, *more: str) -> None:
+        command = [sys.executable, "-m", "foyer.demo.apiserver", "--issuer-listen", "127.0.0.1:0", *more]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT)
         assert self._process.stdout is not None
         said = json.loads(self._process.stdout.readline())
