@@ -14,8 +14,9 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ import uvloop
 
 from foyer.app import Foyer
 from foyer.config import Config, load
+from foyer.gate.wheel import TICK
+from foyer.measures import Measures
 from foyer.observe import Log
 from foyer.session.keys import Keyring
 from foyer.session.seal import COOKIE, IdToken, Session, SessionID, seal
@@ -77,6 +80,15 @@ class SignedIn:
         return [*self.fields, (b"X-CSRF-Token", self.csrf), (b"Origin", ORIGIN.encode())]
 
 
+class Hastened(uvloop.Loop):
+    """A loop whose clock a test puts forward: nobody sleeps, and deadlines come."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return float(super().time()) + self.ahead
+
+
 class Product:
     """A foyer on its own loop and thread, and the log lines it wrote."""
 
@@ -86,7 +98,7 @@ class Product:
         self.lines: list[bytes] = []
         self.folder = folder
         self.flags = _flags(folder, upstream_url, tls, self.key, flags)
-        self._loop = uvloop.new_event_loop()
+        self._loop = Hastened()
         self._thread = threading.Thread(target=self._loop.run_forever, name="foyer", daemon=True)
         self._thread.start()
         foyer = Foyer(self._load(), Log(self._write), self._load)
@@ -126,6 +138,32 @@ class Product:
     def reload(self) -> None:
         """As on SIGHUP, when `flags` are what the configuration says now."""
         self.ask(self._foyer.reload)
+
+    @property
+    def measures(self) -> Measures:
+        return self._foyer.measures
+
+    def pass_time(self, seconds: int) -> None:
+        """So many ticks of foyer's timer, at once. Sessions' ends are on the wall clock: `later`."""
+        self.run(self._pass_time(seconds))
+
+    async def _pass_time(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self._loop.ahead += TICK
+            self._foyer._wheel.turn(self._loop.time())
+            for _ in range(3):  # what was touched is flushed, and what that brought about
+                await asyncio.sleep(0)
+
+    @contextmanager
+    def later(self, seconds: float) -> Iterator[None]:
+        """For as long as it lasts, sessions are judged as if it were so much later."""
+        gate = self._foyer._service._gate  # type: ignore[union-attr]
+        before = gate.clock
+        gate.clock = lambda: before() + seconds
+        try:
+            yield
+        finally:
+            gate.clock = before
 
     def memory(self) -> int:
         """Resident bytes of this process, foyer's and the test's."""
