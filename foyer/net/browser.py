@@ -75,7 +75,7 @@ class BrowserConnection(Connection):
         "_looking",
         "_since",
         "_sniffed",
-        "_unsent",
+        "_taken",
         "_wheel",
         "sides",
     )
@@ -95,7 +95,7 @@ class BrowserConnection(Connection):
         self._flooded = False
         self._choked_at = -1.0  # when it was first seen to be
         self._looking = False  # each second, for something waits for the browser to take it
-        self._unsent = 0  # bytes in the transport when it was last looked at
+        self._taken = 0  # bytes that the browser had acknowledged when it was last looked at
         self._since = turn.now()  # when what is waited for now began
         wheel.add(self, self._since + HEAD_TIME)
 
@@ -456,22 +456,23 @@ class BrowserConnection(Connection):
             self._wheel.add(self, self.turn.now() + LOOK_TIME)
 
     def _look_for_stalls(self, now: float) -> None:
-        """Tells exchanges whose browser takes nothing. What a transport has let go of counts as taken."""
-        unsent, before = self.wire.unsent, self._unsent
-        self._unsent = unsent
-        flowing = self.wire.congested and unsent < before
+        """Tells exchanges whose browser takes nothing, be it of what waits here or of what is on its way."""
+        taken, before = self.wire.taken, self._taken
+        self._taken = taken
         stuck = False
         for side in list(self.sides.values()):
             if not side.waits:
                 continue
             self._looking = True
             assert self.codec is not None
-            open_window = self.codec.window(side.stream) > 0
-            if side.framed != side.taken or (flowing and open_window):
-                side.taken, side.taken_at = side.framed, now
+            on_its_way = before < side.written or self.codec.window(side.stream) > 0
+            if side.framed != side.seen:
+                side.seen, side.taken_at, side.written = side.framed, now, self.wire.written
+            elif taken > before and on_its_way:
+                side.taken_at = now
             elif side.receiver and side.write_timeout and now - side.taken_at >= side.write_timeout:
-                # Not by its own window, so by the transport, which cannot carry a reset either.
-                stuck = stuck or (self.wire.congested and open_window)
+                # Not for its own window, but for the transport, which cannot carry a reset either.
+                stuck = stuck or on_its_way
                 side.receiver.browser_stalled()
         if stuck and not self.sides:
             self.wire.abort()

@@ -102,9 +102,10 @@ class BrowserSide(Side):
         "moved",
         "received",
         "receiver",
-        "taken",
+        "seen",
         "taken_at",
         "write_timeout",
+        "written",
     )
 
     def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
@@ -115,10 +116,10 @@ class BrowserSide(Side):
         self.arrived = 0  # bytes of content since it last counted as moving
         self.moved = 0.0  # on the loop's clock: when content last came, or upstream asked for more
         self.write_timeout: float | None = ANSWER_TIME
-        self.taken = -1  # what was framed when it was last looked at
-        self.taken_at = (
-            0.0  # on the loop's clock: when it was last seen to take something, while something waits
-        )
+        # While something waits, as the connection's looks at it found it:
+        self.seen = -1  # bytes framed
+        self.written = 0  # what the connection had written by then: all of them are within it
+        self.taken_at = 0.0  # on the loop's clock: when the browser last took any
 
     @property
     def _connection(self) -> Connection:

@@ -300,13 +300,29 @@ def test_a_slow_transport_is_no_sign_of_life_of_a_stream_whose_window_is_shut() 
     """What it takes byte by byte is the sibling's."""
     said = settings({INITIAL_WINDOW_SIZE: 10}) + window_update(0, 1 << 20)
     browser = over_http2(said=said, streams=2)
-    browser.bring(window_update(3, 1 << 20))
     browser.respond(0)
+    browser.take()
+    browser.wait(2)
+    browser.bring(window_update(3, 1 << 20))
     browser.respond(1)
     for _ in range(TIME + LATE):
         take_a_byte(browser)
         browser.wait(1)
     assert [browser.cut(number) for number in range(2)] == [Cause.WRITE_TIMEOUT, None]
+
+
+def test_what_is_on_its_way_to_a_slow_browser_is_taken_as_it_goes() -> None:
+    """The window is shut because all that it let through is in the transport, whose every byte counts."""
+    browser = over_http2(said=settings({INITIAL_WINDOW_SIZE: 30_000}) + window_update(0, 1 << 20))
+    browser.respond()
+    assert browser.connection.codec is not None and browser.connection.codec.window(1) == 0
+    for _ in range(10):
+        browser.wait(TIME - 5)
+        assert len(browser.transport.take(2000)) == 2000
+    assert browser.over() == []
+    browser.take()
+    browser.wait(TIME + LATE)
+    assert browser.over() == [CutShort(Cause.WRITE_TIMEOUT)]
 
 
 def test_each_stream_has_a_time_of_its_own() -> None:
