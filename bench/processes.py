@@ -128,6 +128,7 @@ class Bench:
         """Starts a process."""
         # foyer would take the yardstick's variable for one of its own flags.
         environment = {key: value for key, value in os.environ.items() if not key.startswith("FOYER_")}
+        environment["FOYER_METRICS_LISTEN"] = ""  # of two foyers, one would not get the port
         running = Running(name, subprocess.Popen(command, text=True, env=environment, **options))
         self._running.append(running)
         return running

@@ -65,7 +65,7 @@ def _in_words(error: OSError) -> str:
 
 
 class Foyer:
-    """One replica: its listener, its upstreams, its clocks and its watched files."""
+    """One replica: its listeners, its upstreams, its clocks and its watched files."""
 
     def __init__(self, config: Config, log: Log, load: Callable[[], Config] | None = None) -> None:
         """Makes everything that needs no loop. Raises FileError or OSError for files that changed.
@@ -92,6 +92,7 @@ class Foyer:
         self._stopping = False
         self.front: Door
         self._listener: Listener
+        self._metrics: Listener | None = None
         self._discovery: asyncio.Task[None]
         self._timer: asyncio.TimerHandle
 
@@ -100,16 +101,25 @@ class Foyer:
     async def start(self) -> None:
         """Listens, and begins discovery. Raises `CannotListen`."""
         self.compose()
+        await self._listen_for_scrapes()
         self._listener = Listener(self.front, self._turn, self._wheel, self._tls_context())
-        address = self._config.listen
-        try:
-            await self._listener.open(address.host, address.port)
-        except OSError as error:
-            raise CannotListen("-listen", address, error) from None
-        self._log.listening(
-            str(Address(address.host, self._listener.port)), tls=self._certificate is not None
-        )
+        bound = await _open(self._listener, "-listen", self._config.listen)
+        self._log.listening(bound, tls=self._certificate is not None)
         self.discover()
+
+    async def _listen_for_scrapes(self) -> None:
+        address = self._config.metrics_listen
+        if address is None:
+            return
+        # Here, so that a foyer without metrics does not load the client: 17 ms, and the standard library's
+        # HTTP with it.
+        from foyer.metrics.exposition import Exposition
+        from foyer.metrics.scrape import Scrapes
+
+        later = asyncio.get_running_loop().call_later
+        scrapes = Scrapes(Exposition(self.measures), self._log, later)
+        self._metrics = Listener(scrapes, self._turn, self._wheel)
+        self._log.metrics_listening(await _open(self._metrics, "-metrics-listen", address))
 
     def compose(self) -> None:
         """Everything but the listener, on the running loop: `front` can be served by any listener."""
@@ -203,6 +213,10 @@ class Foyer:
             exchange.cut(Cause.SHUTDOWN)
         await _first(self._listener.emptied(), None, ABORT_TIME)
         self._listener.abort()
+        if self._metrics is not None:
+            # Last: how a drain goes is worth a scrape.
+            self._metrics.stop_accepting()
+            self._metrics.abort()
         await self.close()
 
     async def close(self) -> None:
@@ -212,6 +226,15 @@ class Foyer:
         if self._service is not None:
             self._service.close()
         await asyncio.sleep(0)  # aborted transports report their end in the next turn
+
+
+async def _open(listener: Listener, flag: str, address: Address) -> str:
+    """Binds `listener`; where it listens, with the port that was really taken. Raises `CannotListen`."""
+    try:
+        await listener.open(address.host, address.port)
+    except OSError as error:
+        raise CannotListen(flag, address, error) from None
+    return str(Address(address.host, listener.port))
 
 
 async def _first(

@@ -207,6 +207,10 @@ class Log:
         """Connections are accepted at `address`, which names the port that was really taken."""
         self.info("listening", address=address, tls=tls)
 
+    def metrics_listening(self, address: str) -> None:
+        """Scrapes are answered at `address`."""
+        self.info("metrics listening", address=address)
+
     def issuer_unavailable(self, issuer: str, failure: str, hint: str | None, retry_in: float) -> None:
         """Discovery at the configured `issuer` failed, by kind, and is tried again in `retry_in` seconds."""
         hints = {} if hint is None else {"hint": hint}

@@ -245,7 +245,15 @@ class Served:
 
     def __init__(self, *arguments: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "foyer.cli", "serve", "-listen=127.0.0.1:0", *arguments],
+            [
+                sys.executable,
+                "-m",
+                "foyer.cli",
+                "serve",
+                "-listen=127.0.0.1:0",
+                "-metrics-listen=",
+                *arguments,
+            ],
             stderr=subprocess.PIPE,
             text=True,
         )

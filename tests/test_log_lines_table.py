@@ -31,6 +31,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     "flood": lambda log: log.flood("ping"),
     "fault": lambda log: log.fault(ValueError()),
     "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),
+    "metrics_listening": lambda log: log.metrics_listening("127.0.0.1:9090"),
     "issuer_unavailable": lambda log: log.issuer_unavailable(
         "https://issuer.test", "tls", "-oidc-ca-file", 1.0
     ),

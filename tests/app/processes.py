@@ -28,6 +28,8 @@ PATIENCE = 20.0
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("FOYER_")}
 """Whoever runs the tests may have configured a foyer of their own."""
 
+ENVIRONMENT["FOYER_METRICS_LISTEN"] = ""  # of many at once, only one could have the port that is the default
+
 CONFIG_MAPS = "/api/v1/namespaces/demo/configmaps"
 
 LogLine = dict[str, Any]

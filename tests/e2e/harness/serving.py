@@ -22,6 +22,8 @@ FOYER = str(Path(sys.executable).with_name("foyer"))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("FOYER_")}
 """foyer takes what is FOYER_ for its flags (spec 01, Process), and these tests' own for a mistake."""
 
+ENVIRONMENT["FOYER_METRICS_LISTEN"] = ""  # of many at once, only one could have the port that is the default
+
 LogLine = dict[str, Any]
 
 
