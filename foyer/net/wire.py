@@ -353,8 +353,26 @@ class TLSWire(Wire):
             self._lose(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._transport is not None:
-            self._lose(exc)
+        transport, self._transport = self._transport, None
+        if transport is None:
+            return
+        if self._hostname is not None and self._established and isinstance(exc, OSError) and not self.closing:
+            self._read_the_last(transport)
+        self._lose(exc)
+
+    def _read_the_last(self, transport: asyncio.Transport) -> None:
+        """Takes what a server had said before it reset the connection under a write of ours.
+
+        Who answers an upload before its end and closes does that (RFC 9112 section 9.6), and the answer is
+        in the kernel; but to the loop a write that failed is the end, with whatever there was to read.
+        """
+        peer = transport.get_extra_info("socket")
+        try:
+            size = os.readv(peer.fileno(), [_RECEIVE]) if peer is not None else 0
+        except OSError:
+            return
+        if size:
+            self.buffer_updated(size)
 
     def _decrypt(self, pieces: list[bytes]) -> int:
         """Adds what the records hold to `pieces`; how much that is."""

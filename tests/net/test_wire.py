@@ -544,6 +544,26 @@ async def test_an_upstream_that_closes_instead_of_shaking_hands_is_a_loss(roots:
         assert heard.protocols == []
 
 
+@on_a_loop
+async def test_what_an_upstream_said_before_it_reset_the_connection_under_our_writing_is_heard(
+    roots: ssl.SSLContext,
+) -> None:
+    """A19: it answered an upload before its end, and closed with the rest unread."""
+    async with dialled(roots) as (peer, heard, wire):
+        await peer.start_tls(peers_context("http/1.1"), server=True)
+        await until(lambda: heard.protocols)
+        while not wire.congested:
+            wire.write(bytes(100_000))
+            await asyncio.sleep(0)
+        await peer.send(b"413, and why")
+        peer.close()
+        wire.pause()  # or the loop might read it before it writes
+        wire.write(bytes(100_000))
+        await until(lambda: heard.reasons)
+        assert heard.data == b"413, and why"
+        assert heard.ends == []
+
+
 # What Python's ssl cannot do as a client.
 
 OPENSSL = shutil.which("openssl")

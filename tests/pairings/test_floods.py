@@ -140,6 +140,14 @@ def test_continuations_without_end_are_ended(flooding: Flooding) -> None:
 
 
 def test_twenty_thousand_empty_fields_are_ended(flooding: Flooding) -> None:
+    pieces = [b"\x10\0\0" * 5_000] * 4
+    flooding.send(frame(Kind.HEADERS, 1, block(FIELDS), flags=END_STREAM))
+    for number, piece in enumerate(pieces, 1):
+        flooding.send(frame(Kind.CONTINUATION, 1, piece, flags=END_HEADERS * (number == len(pieces))))
+    flooding.assert_ended(Flood.HEADERS)
+
+
+def test_as_many_empty_fields_as_one_frame_holds_are_ended(flooding: Flooding) -> None:
     flooding.send(frame(Kind.HEADERS, 1, block(FIELDS) + b"\x10\0\0" * 4_000, flags=END_HEADERS | END_STREAM))
     flooding.assert_ended(Flood.HEADERS)
 
