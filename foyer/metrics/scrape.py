@@ -3,9 +3,10 @@
 It stands on foyer's own HTTP, with its limits on heads, clocks and floods, and beside everything that
 foyer does for browsers: what comes in here is not counted, not logged, and held to none of the bounds.
 
-A scrape takes a millisecond or two of the loop, in which nothing else moves, and whoever reaches the port
-could ask for one after another, over HTTP/2 a hundred in one packet. So the text is made after the turn's
-events, once for all who wait for it, and then not again for nine times as long as that took.
+A scrape in Prometheus' format takes 1.3 ms of the loop, in which nothing else moves, and 2.1 with 2,000
+connections, for the client counts open files by listing them. Whoever reaches the port could ask for one
+after another, over HTTP/2 a hundred in one packet. So the text is made after the turn's events, once for all
+who wait for it, and then not again for nine times as long as that took.
 """
 
 from __future__ import annotations
