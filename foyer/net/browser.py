@@ -53,6 +53,22 @@ PIPELINE_LIMIT = 64 * 1024
 _PREFACE = b"PRI * HTTP/2.0"
 
 
+UNREAD_MOST = 64 * 1024
+"""Bytes of a request that are read and dropped behind its answer before the stream is reset: a window's, and
+what an ordinary change has. curl 7.88 takes a RST_STREAM behind an answer (RFC 9113 section 8.1) for an error
+where it has not sent everything yet: so ended 30 to 60 of 100 small refused changes."""
+
+
+class Unread:
+    """A request whose rest nobody wants. It has a moment to end by itself."""
+
+    __slots__ = ("passed", "until")
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.passed = 0  # bytes, as flow control counts them
+
+
 class Life(Enum):
     """Where a connection is. It only goes forward, and from anywhere to CLOSING."""
 
@@ -76,6 +92,7 @@ class BrowserConnection(Connection):
         "_since",
         "_sniffed",
         "_taken",
+        "_unread",
         "_wheel",
         "sides",
     )
@@ -94,6 +111,7 @@ class BrowserConnection(Connection):
         self._life = Life.OPENING
         self._flooded = False
         self._choked_at = -1.0  # when it was first seen to be
+        self._unread: dict[int, Unread] = {}  # HTTP/2 streams that were answered before their request's end
         self._looking = False  # each second, for something waits for the browser to take it
         self._taken = 0  # bytes that the browser had acknowledged when it was last looked at
         self._since = turn.now()  # when what is waited for now began
@@ -248,6 +266,11 @@ class BrowserConnection(Connection):
         if side is None or side.receiver is None:
             assert self.codec is not None
             self.codec.acknowledge(stream, flow)
+            unread = self._unread.get(stream)
+            if unread is not None:
+                unread.passed += flow
+                if unread.passed > UNREAD_MOST:
+                    self._give_up(stream)
             return
         side.arrived += len(data)
         if side.arrived >= UPLOAD_STEP:
@@ -259,6 +282,7 @@ class BrowserConnection(Connection):
 
     def end(self, stream: int) -> None:
         """The request is whole."""
+        self._unread.pop(stream, None)
         side = self.sides.get(stream)
         if side is not None and side.receiver is not None:
             side.received = True
@@ -266,6 +290,7 @@ class BrowserConnection(Connection):
 
     def reset(self, stream: int, failure: Failure) -> None:
         """The browser gave the stream up."""
+        self._unread.pop(stream, None)
         side = self.sides.get(stream)
         if side is not None:
             self._gone(side)
@@ -308,9 +333,17 @@ class BrowserConnection(Connection):
     def sent(self, side: Side) -> None:
         assert isinstance(side, BrowserSide) and self.codec is not None
         if not side.received and self.codec.multiplexed:
-            # RFC 9113 section 8.1: the whole answer came before the upload's end.
-            self.codec.reset(side.stream, no_error=True)
+            now = self.turn.now()
+            self._unread[side.stream] = Unread(now + LOOK_TIME)
+            self._wheel.add(self, now + LOOK_TIME)
         self._over(side)
+
+    def _give_up(self, stream: int) -> None:
+        """The rest of a request is not wanted: the whole answer has been given (RFC 9113 section 8.1)."""
+        del self._unread[stream]
+        if self.codec is not None:
+            self.codec.reset(stream, no_error=True)
+            self.touch()
 
     def cut_short(self, side: Side) -> None:
         assert isinstance(side, BrowserSide) and self.codec is not None
@@ -407,6 +440,8 @@ class BrowserConnection(Connection):
     def due(self, now: float) -> float | None:
         """Acts on what has waited too long."""
         self._looking = False
+        for stream in [stream for stream, unread in self._unread.items() if unread.until <= now]:
+            self._give_up(stream)
         match self._life:
             case Life.LINGERING | Life.CLOSING:
                 self.wire.abort()
@@ -423,7 +458,7 @@ class BrowserConnection(Connection):
         """No exchange is open: what is waited for has until `seconds` after the wait began."""
         limit = self._since + seconds
         if now < limit:
-            return limit
+            return min(limit, now + LOOK_TIME) if self._unread else limit
         if self.codec is None:
             self.wire.abort()
             return None
@@ -447,7 +482,7 @@ class BrowserConnection(Connection):
                 self._gone(side)
                 self.touch()
         self._look_for_stalls(now)
-        return now + (LOOK_TIME if self._looking else HEAD_TIME)
+        return now + (LOOK_TIME if self._looking or self._unread else HEAD_TIME)
 
     def held_up(self) -> None:
         """Something waits for the browser: it has its exchange's time to take it."""
