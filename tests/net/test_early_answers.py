@@ -1,4 +1,4 @@
-"""An HTTP/2 answer that is whole before its request: the request has a moment to end, then the stream is reset.
+"""An HTTP/2 answer that is whole before its request: that has a moment to end, then the stream is reset.
 
 RFC 9113 section 8.1 lets a server reset such a stream with NO_ERROR; clients are known that take it for an
 error of the answer's, and with a small request there is no need.
