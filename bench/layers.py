@@ -40,6 +40,7 @@ from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.redemptions import Redemptions
+from foyer.front.streaming import Streaming
 from foyer.gate.gate import Gate
 from foyer.gate.limits import Limits
 from foyer.gate.wheel import Wheel
@@ -62,6 +63,8 @@ from foyer.protocol.h1 import H1Client, H1Server
 from foyer.protocol.h2 import H2Client, H2Server
 from foyer.session.keys import Keyring
 from foyer.session.seal import COOKIE, seal
+from foyer.streams.scope import Targets
+from foyer.streams.source import Server
 
 KUBERNETES = b"kubernetes.example.test:6443"
 
@@ -311,6 +314,10 @@ async def _unfetched(
     raise AssertionError("nobody signs in here")
 
 
+def _never_later(turned: object) -> None:
+    raise AssertionError("no stream is opened here")
+
+
 def _front(dialogue: Dialogue, pool: Upstream) -> Front:
     def keyring() -> Keyring:
         return dialogue.keyring
@@ -350,6 +357,13 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
             ready=lambda: True,
         ),
         identified=Identified(gate=gate, pages=pages, server=server, clock=clock, origin=origin),
+        streaming=Streaming(
+            gate=gate,
+            server=Server(pool.open, KUBERNETES, gate.wheel, gate.now, _never_later, measures.watches_open),
+            targets=Targets(frozenset(("default",)), "default"),
+            log=log,
+            lenient=frozenset(),
+        ),
         pages=pages,
         log=log,
         measures=measures,

@@ -18,6 +18,7 @@ import uvloop
 
 from foyer.config import REQUIRED, Address, Config, ConfigError, reloaded
 from foyer.exchange.endings import Cause
+from foyer.exchange.exchange import Exchange
 from foyer.front.bare import Bare
 from foyer.front.door import Door
 from foyer.gate.wheel import TICK, Wheel
@@ -208,9 +209,10 @@ class Foyer:
         self._stopping = True
         self._log.draining(self.open_exchanges)
         self._listener.stop_accepting()
+        # A stream has no end to wait for, and its page opens it again elsewhere.
+        self._abort([exchange for exchange in self.front.open_exchanges if exchange.flowing])
         await _first(self._listener.emptied(), at_once, drain)
-        for exchange in self.front.open_exchanges:
-            exchange.cut(Cause.SHUTDOWN)
+        self._abort(self.front.open_exchanges)
         await _first(self._listener.emptied(), None, ABORT_TIME)
         self._listener.abort()
         if self._metrics is not None:
@@ -218,6 +220,10 @@ class Foyer:
             self._metrics.stop_accepting()
             self._metrics.abort()
         await self.close()
+
+    def _abort(self, exchanges: list[Exchange]) -> None:
+        for exchange in exchanges:
+            exchange.cut(Cause.SHUTDOWN)
 
     async def close(self) -> None:
         """Ends what `compose` made."""

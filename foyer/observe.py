@@ -162,6 +162,10 @@ class Log:
         """A request was refused, `by` "foyer" or "kubernetes"."""
         self.info("refused", by=by, **asked.fields(), reason=reason, **more)
 
+    def stream_refused(self, by: str, asked: Asked, code: str, scope: str) -> None:
+        """A stream was refused by an event of its own; `scope` as a query, without what could not be read."""
+        self.refused(by, asked, code, scope=_bounded(scope, MAX_PATH))
+
     def interrupted(self, interruption: Interruption, asked: Asked) -> None:
         """foyer answered in the API server's place: a refusal below 500, an interruption from there."""
         word, status = interruption.reason.word, interruption.reason.status

@@ -17,6 +17,7 @@ from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.redemptions import Redemptions
+from foyer.front.streaming import Streaming
 from foyer.gate.gate import Gate
 from foyer.gate.wheel import Wheel
 from foyer.k8s.call import ApiServer
@@ -32,9 +33,14 @@ from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.roots import Roots
 from foyer.session.keys import Keyring, KeysError
+from foyer.streams.scope import Targets
+from foyer.streams.source import Server
 
 P = TypeVar("P", str, str | None)
 T = TypeVar("T")
+
+_TARGETS = Targets(frozenset(("default",)), "default")
+"""With one server there is one target (spec 06)."""
 
 
 class Service:
@@ -91,6 +97,20 @@ class Service:
         measures.streams_open = lambda: gate.streams.per_replica
         self._login = login = Login(_settings(config), self._issuer, self._keyring)
         pages, log = self._pages, self._log
+        self._streaming = Streaming(
+            gate=gate,
+            server=Server(
+                self._upstream.open,
+                authority,
+                wheel,
+                turn.now,
+                partial(turn.later, upstream=True),
+                measures.watches_open,
+            ),
+            targets=_TARGETS,
+            log=log,
+            lenient=config.streams.lenient,
+        )
         return Front(
             gate=gate,
             local=Local(
@@ -110,6 +130,7 @@ class Service:
                 clock=time.time,
                 origin=origin,
             ),
+            streaming=self._streaming,
             pages=pages,
             log=log,
             measures=measures,
@@ -150,6 +171,7 @@ class Service:
         self._issuer_roots, self._server_roots = issuer_roots, server_roots
         self._gate.absolute_timeout = config.session.absolute_timeout
         self._login.settings = _settings(config)
+        self._streaming.lenient = config.streams.lenient
         self._trust()
 
     def close(self) -> None:

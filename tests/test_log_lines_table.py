@@ -23,6 +23,7 @@ REFUSED = RefusedLogin(LoginReason.TOKEN_EXCHANGE_FAILED, "…", "invalid_grant"
 
 LINES: dict[str, Callable[[Log], None]] = {
     "refused": lambda log: log.refused("foyer", ASKED, "NotFound"),
+    "stream_refused": lambda log: log.stream_refused("foyer", ASKED, "FORBIDDEN", "version=v1"),
     "interrupted": lambda log: log.interrupted(UNAVAILABLE, ASKED),
     "answered": lambda log: log.answered(403, ASKED),
     "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),

@@ -54,6 +54,14 @@ def test_another_method_is_not_allowed(path: bytes, method: bytes) -> None:
     assert refused(path, method) == (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")
 
 
+def test_a_stream_is_a_get_and_nothing_else() -> None:
+    assert decided(b"/stream/v1?a=b") == (Route.STREAM, b"/stream/v1", b"a=b", b"")
+    for method in (b"HEAD", b"POST", b"get"):
+        assert refused(b"/stream/v1", method) == (Reason.METHOD_NOT_ALLOWED, "GET")
+    for path in (b"/stream", b"/stream/", b"/stream/v1/", b"/stream/v2"):
+        assert refused(path) == (Reason.NOT_FOUND, None)
+
+
 def test_logout_is_a_post() -> None:
     assert decided(b"/auth/logout", b"POST") == (Route.LOGOUT, b"/auth/logout", b"", b"")
     for method in (b"GET", b"HEAD", b"PUT", b"post"):

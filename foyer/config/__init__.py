@@ -19,6 +19,7 @@ from foyer.config.parts import (
     OidcConfig,
     SessionConfig,
     SignInConfig,
+    StreamsConfig,
     TlsFiles,
 )
 from foyer.config.sources import Settings, gather, read_arguments
@@ -36,6 +37,7 @@ __all__ = [
     "Reloaded",
     "SessionConfig",
     "SignInConfig",
+    "StreamsConfig",
     "TlsFiles",
     "load",
     "load_demo",
@@ -127,6 +129,7 @@ def _sign_in(values: Mapping[str, Any], login: LoginConfig) -> SignInConfig:
         login=login,
         kubernetes=KubernetesConfig(values["kubernetes-server"], values["kubernetes-ca-file"]),
         session=SessionConfig(values["session-keys-file"], values["session-absolute-timeout"]),
+        streams=StreamsConfig(lenient=values["stream-lenient-ordering"] or frozenset()),
         limits=bounds.limits(values),
     )
 

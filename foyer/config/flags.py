@@ -171,6 +171,17 @@ FLAGS: tuple[Flag, ...] = (
         # shortens those that are out there already (spec 02), and that should not cost a restart.
         reload=Reload.NOW,
     ),
+    Flag(
+        "stream-lenient-ordering",
+        "Streams",
+        "list",
+        values.resources,
+        "Resources, as kubectl names them, whose resourceVersions may be without an order: notes.example.com."
+        " Their objects are shown as they come; of others one whose version is no number ends the stream.",
+        # An order that cannot be checked is not to be trusted without somebody's word for it.
+        many=True,
+        reload=Reload.NOW,
+    ),
     *bounds.FLAGS,
 )
 

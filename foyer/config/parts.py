@@ -54,6 +54,13 @@ class LoginConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamsConfig:
+    """`lenient`: resources, as kubectl names them, whose versions may be without an order."""
+
+    lenient: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class SignInConfig:
     """All that needs the required flags: signing in, and requests as whoever did."""
 
@@ -62,6 +69,7 @@ class SignInConfig:
     login: LoginConfig
     kubernetes: KubernetesConfig
     session: SessionConfig
+    streams: StreamsConfig
     limits: Limits
 
 

@@ -160,6 +160,15 @@ def rate(text: str) -> float:
     return float(text)
 
 
+def resources(text: str) -> frozenset[str]:
+    """Resources as kubectl names them, with commas between them."""
+    names = text.split(",")
+    label = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+    if not all(re.fullmatch(rf"[a-z](?:[-a-z0-9]*[a-z0-9])?(?:\.{label})*", name) for name in names):
+        raise ValueError("should be resources with commas between them: configmaps,notes.example.com")
+    return frozenset(names)
+
+
 _SIZES = {"": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 

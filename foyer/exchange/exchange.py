@@ -181,6 +181,11 @@ class Exchange:
         if self.state is State.FLOWING and self.ending is None:
             self.browser.send(data)
 
+    @property
+    def flowing(self) -> bool:
+        """Whether a flow's answer is not over: a stream."""
+        return self.state is State.FLOWING
+
     def end_flow(self) -> None:
         """That was all of it: a clean end."""
         if self.state is State.FLOWING and self.ending is None:

@@ -17,8 +17,9 @@ from foyer.front.door import Door
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.routes import Matched, Route, find, named
+from foyer.front.streaming import Streaming
 from foyer.gate.admission import Admission
-from foyer.gate.gate import NO_SESSION, Gate
+from foyer.gate.gate import NO_SESSION, Gate, Kind
 from foyer.interruption import Interruption
 from foyer.k8s.outgoing import request_head
 from foyer.measures import Measures
@@ -52,6 +53,7 @@ class Front(Door):
         gate: Gate,
         local: Local,
         identified: Identified,
+        streaming: Streaming,
         pages: Pages,
         log: Log,
         measures: Measures,
@@ -61,6 +63,7 @@ class Front(Door):
         self._gate = gate
         self._local = local
         self._identified = identified
+        self._streaming = streaming
         self._kubernetes = kubernetes
         limits = gate.limits
         self._bounds = ResponseBounds(limits.max_response_bytes, limits.response_write_timeout)
@@ -72,7 +75,7 @@ class Front(Door):
             exchange.refuse(matched)
             return
         match matched.route:
-            case Route.K8S | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
+            case Route.K8S | Route.STREAM | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
                 session = self._acting(exchange, head, matched)
                 if session is not None:
                     self._act(exchange, head, matched, session)
@@ -104,9 +107,12 @@ class Front(Door):
         if matched.route is Route.LOGOUT:
             self._local.logout(exchange, session)
             return
-        if not self._admitted(exchange, session):
+        kind = Kind.STREAM if matched.route is Route.STREAM else Kind.REQUEST
+        if not self._admitted(exchange, session, kind):
             return
         match matched.route:
+            case Route.STREAM:
+                self._streaming.serve(exchange, matched.query, session.id_token)
             case Route.K8S:
                 authority = self._kubernetes.authority
                 up = request_head(head, matched.upstream_target, session.id_token, authority)
@@ -118,9 +124,9 @@ class Front(Door):
             case _:
                 raise AssertionError(matched.route)
 
-    def _admitted(self, exchange: Exchange, session: Session) -> bool:
+    def _admitted(self, exchange: Exchange, session: Session, kind: Kind) -> bool:
         """Whether the gate let it through; it has been refused if not."""
-        admission = self._gate.admit(session, exchange)
+        admission = self._gate.admit(session, exchange, kind)
         if isinstance(admission, Interruption):
             exchange.refuse(admission)
             return False

@@ -27,6 +27,7 @@ class Route(Enum):
     LOGOUT = "/auth/logout"
     LOGGED_OUT = "/auth/logged-out"
     K8S = "/k8s"
+    STREAM = "/stream/v1"
     ACCESS = "/_foyer/access"
     ASSET = "/_foyer"
     HEALTHZ = "/healthz"
@@ -50,6 +51,7 @@ class _Methods(Enum):
     """The methods a route answers; the value is its `Allow`."""
 
     GET = "GET, HEAD"  # HEAD is GET without the content
+    GET_ALONE = "GET"  # a stream has no end to say the length of
     POST = "POST"
 
 
@@ -62,6 +64,7 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
     b"/auth/check": (Route.CHECK, _Methods.GET),
     b"/auth/logout": (Route.LOGOUT, _Methods.POST),
     b"/auth/logged-out": (Route.LOGGED_OUT, _Methods.GET),
+    b"/stream/v1": (Route.STREAM, _Methods.GET_ALONE),
     b"/_foyer/access": (Route.ACCESS, _Methods.GET),
     b"/healthz": (Route.HEALTHZ, _Methods.GET),
     b"/readyz": (Route.READYZ, _Methods.GET),

@@ -140,6 +140,20 @@ def read(query: bytes, targets: Targets) -> Opening | StreamError:
     return _opening(given, targets)
 
 
+def readable(query: bytes) -> str:
+    """What of a query that was refused can be shown in a log: fields that are what they should be.
+
+    Whatever else is in it may be a credential, pasted into the wrong place.
+    """
+    pairs, _ = parameters.read_what_can_be(b"?" + query)
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        field, text = _PARAMETERS.get(name), value.decode("utf-8", "replace")
+        if field in _RULES and _RULES[field].holds(text):
+            given.setdefault(field, text)
+    return Scope(*(given.get(field, "") for field in _FIELDS)).query()
+
+
 def _opening(given: dict[str, str], targets: Targets) -> Opening | StreamError:
     asked = Scope(*(given.get(field, "") for field in _FIELDS))
     why = _fault(asked)

@@ -61,6 +61,11 @@ def error(why: StreamError) -> bytes:
     return _tail(fields)
 
 
+def refusal(why: StreamError) -> bytes:
+    """All that a stream says which was refused as it opened."""
+    return Type.ERROR.head % 1 + error(why)
+
+
 def redacted(revisions: Iterable[tuple[bytes, int]]) -> bytes:
     """What `redacted` holds: a record for each path (a JSON string) and its revision."""
     return b",".join([b'{"path":%b,"rev":%d}' % revision for revision in revisions])

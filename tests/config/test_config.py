@@ -25,6 +25,7 @@ from foyer.config import (
     Origin,
     SessionConfig,
     SignInConfig,
+    StreamsConfig,
     TlsFiles,
     contents,
     load,
@@ -97,6 +98,7 @@ def test_the_least_configuration_has_every_default(place: Place) -> None:
         login=LoginConfig(),
         kubernetes=KubernetesConfig(Origin("https", "api.test", 6443), None),
         session=SessionConfig(place.path("keys"), 8 * 3600),
+        streams=StreamsConfig(frozenset()),
         limits=Limits(),
     )
 
@@ -349,6 +351,7 @@ def test_a_refused_file_says_where_its_path_came_from(place: Place) -> None:
 
 
 OTHER = {
+    "stream-lenient-ordering": "notes.example.com",
     "listen": ":9",
     "metrics-listen": "",
     "public-url": "https://other.test",

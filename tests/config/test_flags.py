@@ -78,6 +78,7 @@ def test_only_what_begins_anew_with_each_login_or_connection_changes_on_a_reload
         "kubernetes-ca-file",
         "session-keys-file",
         "session-absolute-timeout",
+        "stream-lenient-ordering",
     }
 
 

@@ -316,6 +316,26 @@ def test_scopes_without_openid_or_with_offline_access_are_refused(text: str, why
     assert why in refusal(values.scopes, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("configmaps", {"configmaps"}),
+        ("notes.example.com,configmaps", {"notes.example.com", "configmaps"}),
+        ("x-9.9.a-b", {"x-9.9.a-b"}),
+    ],
+)
+def test_resources_are_named_as_kubectl_does(text: str, names: set[str]) -> None:
+    assert values.resources(text) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "a,", "ConfigMap", "notes/example", "a b", "9a", "a.", "a..b", "-a", "é"]
+)
+def test_what_is_no_resource_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="should be resources with commas between them"):
+        values.resources(text)
+
+
 def test_a_path_is_any_text_that_the_system_can_open() -> None:
     assert values.path("/etc/foyer/schlüssel") == "/etc/foyer/schlüssel"
     refusal(values.path, "")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from foyer.streams import scope
+from foyer.streams.errors import StreamError
 from foyer.streams.reflector import Reflector, Step
 from foyer.streams.scope import Opening, Targets
 from foyer.streams.view import StreamView
@@ -21,19 +22,41 @@ def opening(query: bytes = CONFIGMAPS) -> Opening:
     return found
 
 
+class Frames:
+    """Where a view writes: every frame, and what ended it."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[bytes, bytes]] = []
+        self.why: StreamError | None = None
+
+    def write(self, head: bytes, tail: bytes) -> None:
+        assert self.why is None, "something comes after the last event"
+        self.written.append((head, tail))
+
+    def end(self, why: StreamError) -> None:
+        self.why = why
+
+    @property
+    def wire(self) -> bytes:
+        """All of it, as it is sent."""
+        return b"".join(head + tail for head, tail in self.written)
+
+
 class Following:
     """A stream whose upstream the test is. Time passes only when it says so."""
 
     def __init__(self, query: bytes = CONFIGMAPS, *, streaming: bool = True, lenient: bool = False) -> None:
         asked = opening(query)
-        self.wire = b""
+        self.frames = Frames()
         self.now = 1000.0
         self.reflector = Reflector(
-            asked.scope, StreamView(asked, self._write), streaming=streaming, lenient=lenient
+            asked.scope, StreamView(asked, self.frames), streaming=streaming, lenient=lenient
         )
 
-    def _write(self, head: bytes, tail: bytes) -> None:
-        self.wire += head + tail
+    @property
+    def wire(self) -> bytes:
+        """All that was written."""
+        return self.frames.wire
 
     @property
     def events(self) -> list[Event]:

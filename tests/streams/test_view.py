@@ -3,7 +3,7 @@
 from foyer.streams import errors, resource
 from foyer.streams.view import StreamView
 from foyer.streams.watch import Change
-from tests.streams.following import SECRETS, config_map, opening
+from tests.streams.following import SECRETS, Frames, config_map, opening
 from tests.streams.wires import events
 
 
@@ -14,8 +14,8 @@ def made(version: str, data: bytes) -> resource.Resource:
 
 
 def test_each_frame_is_written_once_and_in_two_parts() -> None:
-    written: list[tuple[bytes, bytes]] = []
-    view = StreamView(opening(), lambda head, tail: written.append((head, tail)))
+    frames = Frames()
+    view = StreamView(opening(), frames)
     view.reset()
     view.show(Change.ADDED, made("1", b'{"a":"1"}'))
     view.synced()
@@ -23,15 +23,27 @@ def test_each_frame_is_written_once_and_in_two_parts() -> None:
     view.show(Change.MODIFIED, made("3", b'{"a":"2"}'))
     view.delete(made("4", b"{}"))
     view.error(errors.unavailable("later", 1))
-    types = [event["type"] for event in events(b"".join(head + tail for head, tail in written))]
+    types = [event["type"] for event in events(frames.wire)]
     assert types == ["reset", "added", "synced", "modified", "deleted", "error"]
-    assert all(head.startswith(b"data: ") and tail.endswith(b"\n\n") for head, tail in written)
+    assert all(head.startswith(b"data: ") and tail.endswith(b"\n\n") for head, tail in frames.written)
 
 
 def test_what_comes_of_a_scope_of_secrets_is_one_whatever_it_says_it_is() -> None:
-    written: list[bytes] = []
-    view = StreamView(opening(SECRETS), lambda head, tail: written.append(head + tail))
+    frames = Frames()
+    view = StreamView(opening(SECRETS), frames)
     view.reset()
     view.show(Change.ADDED, made("1", b'{"a":"hunter2"}'))
-    assert b"hunter2" not in b"".join(written)
-    assert b"/data/a" in written[-1]
+    assert b"hunter2" not in frames.wire
+    assert b"/data/a" in frames.wire
+
+
+def test_an_error_that_is_the_last_event_is_the_end_and_no_other_is() -> None:
+    frames = Frames()
+    view = StreamView(opening(), frames)
+    view.reset()
+    view.error(errors.resync("again"))
+    assert frames.why is None
+    view.reset()
+    gone = errors.forbidden("no")
+    view.error(gone)
+    assert frames.why is gone

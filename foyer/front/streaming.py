@@ -1,0 +1,62 @@
+"""`/stream/v1`: a stream from its request to its feed (spec 05).
+
+The gate has let it through. From here on whatever goes wrong is an event of the stream, for a browser's
+`EventSource` can read no other answer.
+"""
+
+from __future__ import annotations
+
+from foyer.exchange.exchange import Exchange
+from foyer.gate.gate import Gate
+from foyer.observe import Asked, Log
+from foyer.session.seal import IdToken
+from foyer.streams import scope
+from foyer.streams.errors import Code, StreamError
+from foyer.streams.scope import Opening, Targets
+from foyer.streams.source import Server, Source
+from foyer.streams.stream import Common, Stream, refused
+from foyer.streams.view import StreamView
+
+REFUSALS = frozenset((Code.FORBIDDEN, Code.UNAUTHENTICATED, Code.SCOPE_INVALID))
+"""Ends of a stream that are somebody's decision, and a line in the log."""
+
+
+class Streaming:
+    """The route's answers."""
+
+    def __init__(
+        self, *, gate: Gate, server: Server, targets: Targets, log: Log, lenient: frozenset[str]
+    ) -> None:
+        """`lenient` names, as kubectl does, the resources whose versions may be without an order.
+
+        It may be changed at any time, and holds for streams that open after that.
+        """
+        self.lenient = lenient
+        self._server = server
+        self._targets = targets
+        self._log = log
+        self._common = Common(gate.wheel, gate.now, gate.limits.stream_write_timeout, self._ended)
+
+    def serve(self, exchange: Exchange, query: bytes, token: IdToken) -> None:
+        """Opens the stream that `query` asks for; `token` is whose objects it shows."""
+        opening = scope.read(query, self._targets)
+        if isinstance(opening, StreamError):
+            self._refused("foyer", exchange, opening, scope.readable(query))
+            exchange.browser.write_timeout = self._common.write_timeout
+            exchange.answer(refused(opening))
+            return
+        stream = Stream(self._common, exchange, opening)
+        view = StreamView(opening, stream)
+        lenient = opening.scope.kubectl_name in self.lenient
+        source = Source(self._server, opening.scope, view, stream, token, lenient=lenient)
+        stream.begin(source)
+        source.start()
+
+    def _ended(self, exchange: Exchange, opening: Opening, why: StreamError) -> None:
+        if why.code in REFUSALS:
+            self._refused("kubernetes", exchange, why, opening.scope.query())
+
+    def _refused(self, by: str, exchange: Exchange, why: StreamError, shown: str) -> None:
+        asked = exchange.asked
+        assert isinstance(asked, Asked)
+        self._log.stream_refused(by, asked, why.code.value, shown)

@@ -1,0 +1,386 @@
+"""Where a scope comes from: requests to the API server, one at a time (spec 05, Upstream).
+
+    OPENING    a place on a connection is waited for
+    ASKED      the request is on its way up
+    WATCHING   the answer is a watch: it goes to the reflector as it comes
+    READING    the answer is read whole: a page, or what says that there is none
+    SHOWING    the page is shown, a slice a turn; nothing is asked
+    OVER       left, and stays so
+
+What is asked, and what an answer means, its reflector says. It belongs to whoever shows the scope: one stream,
+or a cache that many read. What it needs of the loop comes as values. An answer that is compressed, or of
+another type than JSON, is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeAlias
+
+from foyer.exchange.ports import Cancellable, UpstreamReceiver, UpstreamSide
+from foyer.gate.wheel import Wheel
+from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
+from foyer.session.seal import IdToken
+from foyer.streams.reflector import STALL, Reflector, Step, View
+from foyer.streams.scope import Scope
+from foyer.streams.watch import MAX_PAGE_BYTES
+
+MAX_REFUSAL_BYTES = 64 * 1024
+"""Of an answer that is no page and no watch: beyond, its status alone counts."""
+
+GROUP_VERSIONS_MOST = 1024
+"""Group-versions without streaming lists that are remembered. A server with more is asked again."""
+
+GroupVersion: TypeAlias = tuple[str, str, str]
+"""A target, and a group and version of its."""
+
+
+class Turned(Protocol):
+    """What goes on in a later turn of the loop (`foyer.net.turn.Unfinished`)."""
+
+    def go_on(self) -> None:
+        """That turn has come."""
+
+    def failed(self) -> None:
+        """`go_on` raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An API server as sources ask it, with one kind of identity.
+
+    `open_side` finds a place on a connection; `later` has its argument go on in a turn to come, and is asked
+    once a turn; `now` is the wheel's clock, in seconds. `watches` counts open ones under `identity`.
+    """
+
+    open_side: Callable[[UpstreamReceiver], Cancellable]
+    authority: bytes
+    wheel: Wheel
+    now: Callable[[], float]
+    later: Callable[[Turned], None]
+    watches: MutableMapping[str, int]
+    identity: str = "user"
+    without_streaming: set[GroupVersion] = field(default_factory=set)
+    """Where the server said that it has no streaming lists, for whichever identity."""
+
+
+class Owner(Protocol):
+    """Whose source it is."""
+
+    def failed(self, error: Exception) -> None:
+        """foyer's own code failed. The source has been left."""
+
+
+class State(Enum):
+    """What a source is doing; the transitions are at the top of this file."""
+
+    OPENING = "waiting for a connection upstream"
+    ASKED = "the request is on its way up"
+    WATCHING = "the answer is a watch"
+    READING = "the answer is read whole"
+    SHOWING = "a page is being shown"
+    OVER = "over"
+
+
+P = ParamSpec("P")
+
+
+def _contained(method: Callable[Concatenate[Source, P], None]) -> Callable[Concatenate[Source, P], None]:
+    """A fault of ours ends its source, never the connection's other streams."""
+
+    @wraps(method)
+    def call(self: Source, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:  # the outermost: logged by its type
+            self.cancel()
+            self._owner.failed(error)
+
+    return call
+
+
+class Source:
+    """One scope, followed from `start` until its reflector says the end or it is cancelled.
+
+    The view has been told whatever ended it. `token` may be changed at any time: it goes with the next
+    request. Paused, it lets the API server wait; what has come by then is still shown.
+    """
+
+    __slots__ = (
+        "_content",
+        "_heard",
+        "_held",
+        "_owner",
+        "_paused",
+        "_pending",
+        "_queued",
+        "_reflector",
+        "_retry_after",
+        "_scope",
+        "_server",
+        "_side",
+        "_status",
+        "slot",
+        "state",
+        "token",
+    )
+
+    def __init__(
+        self, server: Server, scope: Scope, view: View, owner: Owner, token: IdToken, *, lenient: bool = False
+    ) -> None:
+        """`lenient`: versions of objects that have no order are passed through."""
+        streaming = _group_version(scope) not in server.without_streaming
+        self._reflector = Reflector(scope, view, streaming=streaming, lenient=lenient)
+        self._server = server
+        self._scope = scope
+        self._owner = owner
+        self.token = token
+        self.state = State.OPENING
+        self.slot = -1
+        self._pending: Cancellable | None = None
+        self._side: UpstreamSide | None = None
+        self._status = 0
+        self._retry_after: float | None = None
+        self._content: list[bytes] = []
+        self._held = 0  # bytes of it
+        self._heard = 0.0  # when something last came or, paused, might have
+        self._paused = False
+        self._queued = False  # for a turn to show more in
+
+    # What its owner does with it.
+
+    @_contained
+    def start(self) -> None:
+        """Asks the API server."""
+        self._ask()
+
+    def pause(self) -> None:
+        """Nothing more is shown before `resume`, but for what has come."""
+        if self._paused:
+            return
+        self._paused = True
+        if self._side is not None:
+            self._side.pause()
+
+    @_contained
+    def resume(self) -> None:
+        """Goes on. The time in between does not count as a stall."""
+        if not self._paused:
+            return
+        self._paused = False
+        self._heard = self._server.now()
+        if self._side is not None:
+            self._side.resume()
+        if self.state is State.SHOWING:
+            self._show_later()
+
+    def cancel(self) -> None:
+        """Leaves the API server, now. Nothing more is told to anybody."""
+        self._leave(State.OVER)
+        self._server.wheel.remove(self)
+
+    # One request after the other.
+
+    def _ask(self) -> None:
+        if not self.token:
+            raise AssertionError("a request is never sent without its token")
+        self.state = State.OPENING
+        self._heard = self._server.now()
+        if self.slot < 0:
+            self._server.wheel.add(self, self._heard + STALL)
+        pending = self._server.open_side(self)
+        if self.state is State.OPENING:
+            self._pending = pending
+
+    def _leave(self, then: State = State.OPENING) -> None:
+        """Whatever is still asked is given up."""
+        self._become(then)
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.cancel()
+        side, self._side = self._side, None
+        if side is not None:
+            side.cancel()
+        self._content, self._held = [], 0
+
+    def _become(self, state: State) -> None:
+        """Keeps the count of open watches on the way."""
+        opened = (state is State.WATCHING) - (self.state is State.WATCHING)
+        self._server.watches[self._server.identity] += opened
+        self.state = state
+
+    def _do(self, step: Step) -> None:
+        """What the reflector wants done."""
+        if self.state is State.OVER:
+            return  # the view left while it was told
+        match step:
+            case Step.READ:
+                pass
+            case Step.MORE:
+                self._become(State.SHOWING)
+                self._show_later()
+            case Step.REQUEST:
+                if self._reflector.streaming_refused:
+                    self._remember()
+                self._leave()
+                self._ask()
+            case Step.END:
+                self.cancel()
+
+    def _remember(self) -> None:
+        known = self._server.without_streaming
+        if len(known) >= GROUP_VERSIONS_MOST:
+            known.clear()
+        known.add(_group_version(self._scope))
+
+    # What the upstream's side tells.
+
+    @_contained
+    def upstream_open(self, side: UpstreamSide) -> None:
+        """A place was found: the request goes up."""
+        self._pending = None
+        self._side = side
+        self._become(State.ASKED)
+        if self._paused:
+            side.pause()
+        fields: Fields = [
+            (b"authorization", b"Bearer " + self.token),
+            (b"accept", b"application/json"),
+            # A compressed watch would hold events back, and a decoder for each (spec 03, Bodies).
+            (b"accept-encoding", b"identity"),
+            (b"user-agent", b"foyer"),  # in the API server's audit log these are not the browser's own
+        ]
+        side.send_head(RequestHead(b"GET", self._reflector.target, fields, authority=self._server.authority))
+
+    @_contained
+    def response_head(self, head: ResponseHead) -> None:
+        """The API server has answered."""
+        self._heard = self._server.now()
+        if head.ended:
+            self._side = None
+        self._status = head.status
+        self._retry_after = _seconds(head)
+        if head.status == 200 and not _is_plain_json(head):
+            self._do(self._reflector.unanswered())
+        elif head.status == 200 and not self._reflector.whole:
+            self._become(State.WATCHING)
+            if head.ended:
+                self._do(self._reflector.ended(self._heard))
+        else:
+            self._become(State.READING)
+            if head.ended:
+                self._answered()
+
+    @_contained
+    def response_body(self, data: bytes) -> None:
+        """Content arrived."""
+        if self._side is None:
+            return
+        self._heard = self._server.now()
+        if self.state is State.WATCHING:
+            self._do(self._reflector.received(data, self._heard))
+        elif self.state is State.READING:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        self._content.append(data)
+        self._held += len(data)
+        if self._status != 200:
+            if self._held > MAX_REFUSAL_BYTES:
+                self._content = []
+                self._answered()
+        elif self._held > MAX_PAGE_BYTES:
+            self._do(self._reflector.too_large())
+
+    @_contained
+    def response_end(self) -> None:
+        """The response is whole."""
+        self._side = None
+        if self.state is State.WATCHING:
+            self._do(self._reflector.ended(self._server.now()))
+        elif self.state is State.READING:
+            self._answered()
+
+    def _answered(self) -> None:
+        content = b"".join(self._content)
+        self._leave()
+        self._do(self._reflector.answered(self._status, content, self._retry_after, self._server.now()))
+
+    @_contained
+    def upstream_gone(self, failure: Failure) -> None:
+        """The response will never be whole."""
+        self._side = self._pending = None
+        if self.state is State.WATCHING:
+            self._do(self._reflector.ended(self._server.now()))
+        elif self.state is State.READING and self._status != 200:
+            self._content = []
+            self._answered()  # its status is an answer
+        elif self.state is not State.OVER:
+            self._do(self._reflector.unanswered())
+
+    def upstream_drained(self) -> None:
+        """A request of foyer's own is all head: nothing waits."""
+
+    # A page's slices.
+
+    def _show_later(self) -> None:
+        if not self._paused and not self._queued:
+            self._queued = True
+            self._server.later(self)
+
+    @_contained
+    def go_on(self) -> None:
+        """The turn has come in which more of the page is shown."""
+        self._queued = False
+        if self.state is State.SHOWING and not self._paused:
+            self._do(self._reflector.go_on(self._server.now()))
+
+    def failed(self) -> None:
+        """Never: `go_on` contains its own faults."""
+        raise AssertionError("a fault has got out")
+
+    # The clock.
+
+    def due(self, now: float) -> float | None:
+        """Gives up an answer that does not come, and a snapshot that neither ends nor sends anything.
+
+        An open watch may be silent: whether its server is there is the connection's to find out.
+        """
+        waiting = self.state in (State.OPENING, State.ASKED)
+        if self.state is State.OVER or not (waiting or self._reflector.in_snapshot):
+            return None
+        if self._paused or self.state is State.SHOWING:
+            self._heard = now
+        if now < self._heard + STALL:
+            return self._heard + STALL
+        self._stalled()
+        return None  # over, or put back by what it asked next
+
+    @_contained
+    def _stalled(self) -> None:
+        if self._reflector.in_snapshot:
+            self._do(self._reflector.stalled())
+        else:
+            self._do(self._reflector.unanswered())
+
+
+def _group_version(scope: Scope) -> GroupVersion:
+    return scope.target, scope.group, scope.version
+
+
+def _is_plain_json(head: ResponseHead) -> bool:
+    if any(coding.lower() != b"identity" for coding in head.all(b"content-encoding")):
+        return False
+    types = head.all(b"content-type")
+    return len(types) == 1 and types[0].partition(b";")[0].strip().lower() == b"application/json"
+
+
+def _seconds(head: ResponseHead) -> float | None:
+    """The wait that `Retry-After` asks for, where it is one number of seconds (RFC 9110 section 10.2.3)."""
+    given = head.all(b"retry-after")
+    if len(given) == 1 and given[0].isdigit() and len(given[0]) <= 9:
+        return float(given[0])
+    return None
