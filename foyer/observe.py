@@ -193,9 +193,12 @@ class Log:
         fields |= {name: value for name, value in known.items() if value is not None}
         (self.info if refused.reason.status < 500 else self.warn)("login refused", **fields)
 
-    def flood(self, kind: str) -> None:
-        """A browser's connection was ended for what it asked for too often: once, and nothing of its own."""
-        self.warn("flood", kind=kind)
+    def flood(self, kind: str, side: str) -> None:
+        """A connection was ended for what the peer asked for too often: once, and nothing of its own.
+
+        `side` is who that was: `browser`, `upstream` (an API server or the issuer) or `scraper`.
+        """
+        self.warn("flood", kind=kind, side=side)
 
     def unreadable(self, reason: str) -> None:
         """A browser's connection was ended for a breach of HTTP: `reason` is foyer's own sentence."""

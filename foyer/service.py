@@ -73,9 +73,9 @@ class Service:
         config, oidc = self._config, self._config.oidc
         server = config.kubernetes.server
         authority = server.authority.encode("ascii")
-        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._log.flood)
+        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._flooded)
         self._upstream = Upstream(
-            server.host, server.port, self._server_roots.context, turn, wheel, self._log.flood
+            server.host, server.port, self._server_roots.context, turn, wheel, self._flooded
         )
         self._issuer = Issuer(
             oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
@@ -182,6 +182,9 @@ class Service:
     def _trust(self) -> None:
         self._fetch.trust(self._issuer_roots.context)
         self._upstream.trust(self._server_roots.context)
+
+    def _flooded(self, kind: str) -> None:
+        self._log.flood(kind, "upstream")
 
     def _keyring(self) -> Keyring:
         return self._keys.value

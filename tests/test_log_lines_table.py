@@ -29,7 +29,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),
     "login_refused": lambda log: log.login_refused(REFUSED),
     "unreadable": lambda log: log.unreadable("…"),
-    "flood": lambda log: log.flood("ping"),
+    "flood": lambda log: log.flood("ping", "browser"),
     "fault": lambda log: log.fault(ValueError()),
     "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),
     "metrics_listening": lambda log: log.metrics_listening("127.0.0.1:9090"),

@@ -50,7 +50,7 @@ class Door(ABC):
 
     def flood(self, kind: str) -> None:
         """A browser's connection was ended for a flood of that kind."""
-        self._log.flood(kind)
+        self._log.flood(kind, "browser")
 
     def unreadable(self, reason: str) -> None:
         """A browser's connection was ended for what no reading of HTTP allows."""

@@ -99,7 +99,7 @@ class Scrapes:
 
     def flood(self, kind: str) -> None:
         """A scraper's connection was ended for a flood of that kind."""
-        self._log.flood(kind)
+        self._log.flood(kind, "scraper")
 
     # Services of an exchange.
 

@@ -84,6 +84,7 @@ class BrowserConnection(Connection):
 
     __slots__ = (
         "_application",
+        "_begun",
         "_choked_at",
         "_flooded",
         "_left",
@@ -114,7 +115,8 @@ class BrowserConnection(Connection):
         self._unread: dict[int, Unread] = {}  # HTTP/2 streams that were answered before their request's end
         self._looking = False  # each second, for something waits for the browser to take it
         self._taken = 0  # bytes that the browser had acknowledged when it was last looked at
-        self._since = turn.now()  # when what is waited for now began
+        self._since = turn.now()  # when what is waited for now began: the handshake, or a next request
+        self._begun = self._since  # when the head or the frame began of which a part has come
         wheel.add(self, self._since + HEAD_TIME)
 
     def attach(self, wire: Wire) -> Wire:
@@ -144,8 +146,8 @@ class BrowserConnection(Connection):
         self.has_read(len(data))
         if self.codec is None:
             if not self._sniffed:
-                self._since = self.turn.now()
-                self._wheel.add(self, self._since + HEAD_TIME)
+                self._begun = self.turn.now()
+                self._wheel.add(self, self._begun + HEAD_TIME)
             data = self._sniffed + data
             if len(data) < len(_PREFACE) and _PREFACE.startswith(data):
                 self._sniffed = data
@@ -158,7 +160,7 @@ class BrowserConnection(Connection):
             return  # the rest of an upload whose answer was given
         now = self.turn.now()
         if not codec.held and not self.sides:
-            self._since = now  # the first byte of a head
+            self._begun = now  # the first byte of a head, or of a frame that begins no request
         self._guarded(lambda: codec.receive(data, now))
         if codec.unfinished:
             self.later()
@@ -216,6 +218,8 @@ class BrowserConnection(Connection):
     def ended(self, clean: bool) -> None:
         """The browser sends no more."""
         codec = self.codec
+        if self.wire.flooded:
+            self._flood(Flood.KEY_UPDATE)
         if codec is not None:
             # Half-closed is gone, as HTTP/1.1 has no other way to say that nobody reads any more. If
             # somebody does, a close must not end for them what only the close can end.
@@ -394,7 +398,7 @@ class BrowserConnection(Connection):
         if codec.held != held:
             self.touch()
         elif not codec.closing:
-            self._wheel.add(self, self._since + HEAD_TIME)
+            self._wheel.add(self, self._head_limit())
 
     def _leave(self, codec: H1Server | H2Server) -> None:
         if self.sides:
@@ -404,6 +408,8 @@ class BrowserConnection(Connection):
             # What was framed has been handed on: closing after it, but short of the message's end.
             if codec.until_close:
                 self.wire.abort(reset=True)
+            elif codec.unread:
+                self._linger(goodbye=False)  # or a TCP reset takes what was to be delivered
             else:
                 self._cut_off()
         elif codec.unread:
@@ -411,14 +417,14 @@ class BrowserConnection(Connection):
         else:
             self._close()
 
-    def _linger(self) -> None:
+    def _linger(self, *, goodbye: bool = True) -> None:
         if self._life is Life.LINGERING:
             return
         short = self._flooded or self._life is Life.DRAINING
         self._become(Life.LINGERING, SHORT_LINGER_TIME if short else LINGER_TIME)
         self.wire.busy(False)
         self.wire.resume()
-        self.wire.finish()
+        self.wire.finish(goodbye=goodbye)
 
     def _cut_off(self) -> None:
         """Ends the connection without close_notify, after what was written."""
@@ -447,16 +453,20 @@ class BrowserConnection(Connection):
                 self.wire.abort()
                 return None
             case Life.OPENING:
-                return self._due_between(now, HEAD_TIME)
+                return self._due_between(now, self._since + HEAD_TIME)
             case Life.SERVING | Life.DRAINING if not self.sides:
                 begun = self.codec.held if self.codec is not None else len(self._sniffed)
-                return self._due_between(now, HEAD_TIME if begun else IDLE_TIME)
+                return self._due_between(now, self._head_limit() if begun else self._since + IDLE_TIME)
             case _:
                 return self._due_within(now)
 
-    def _due_between(self, now: float, seconds: float) -> float | None:
-        """No exchange is open: what is waited for has until `seconds` after the wait began."""
-        limit = self._since + seconds
+    def _head_limit(self) -> float:
+        """A head has its time from its first byte or the answer before it. But frames that begin no request
+        (PING) keep nothing: where one is always begun, the idle connection's time is over all the same."""
+        return min(max(self._begun, self._since) + HEAD_TIME, self._since + IDLE_TIME + HEAD_TIME)
+
+    def _due_between(self, now: float, limit: float) -> float | None:
+        """No exchange is open: what is waited for has until `limit`."""
         if now < limit:
             return min(limit, now + LOOK_TIME) if self._unread else limit
         if self.codec is None:

@@ -221,8 +221,11 @@ class Wire(asyncio.BufferedProtocol):
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, int(interval))
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
 
-    def finish(self) -> None:
-        """Says that no more will be written, and goes on reading: the peer can take a last answer."""
+    def finish(self, *, goodbye: bool = True) -> None:
+        """Says that no more will be written, and goes on reading: the peer can take a last answer.
+
+        Without `goodbye`, TLS's close_notify, what was sent cannot pass for whole.
+        """
         if self._transport is not None and not self.closing and not self._finished:
             self._finished = True
             self._transport.write_eof()
@@ -424,9 +427,10 @@ class TLSWire(Wire):
                 pass  # wants the peer's own close_notify, which is not waited for
             self._drain()
 
-    def finish(self) -> None:
+    def finish(self, *, goodbye: bool = True) -> None:
         if not self.closing and not self._finished:
-            self._say_goodbye()
+            if goodbye:
+                self._say_goodbye()
             super().finish()
 
     def close(self) -> None:

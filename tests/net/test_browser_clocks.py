@@ -23,7 +23,19 @@ from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from tests.exchange.sides import BOUNDS, Pool, Services
 from tests.net.offline import Loop, Offline, Transport
 from tests.support.certs import ORIGIN_HOST, UPSTREAM_HOST, authority, browser_context, server_context
-from tests.support.raw_frames import GET, POST, PREFACE, Frame, Kind, data, frames, goaway, headers, settings
+from tests.support.raw_frames import (
+    GET,
+    POST,
+    PREFACE,
+    Frame,
+    Kind,
+    data,
+    frame,
+    frames,
+    goaway,
+    headers,
+    settings,
+)
 
 HEAD_TIME, UPLOAD_TIME, IDLE_TIME = 10, 60, 75
 """Seconds, as spec 03 has them: not as foyer does."""
@@ -357,6 +369,19 @@ def test_an_idle_http2_connection_gets_a_goaway_before_it_is_closed(tls: str | N
     said = list(frames(browser.take()))
     assert [str(frame) for frame in said] == ["GOAWAY 0 1 NO_ERROR"]
     assert browser.transport.closing and not browser.transport.aborted
+
+
+@pytest.mark.parametrize("tls", [None, "h2"])
+def test_pings_keep_no_idle_connection(tls: str | None) -> None:
+    browser = Browser(tls)
+    browser.bring(PREFACE + settings())
+    for _ in range(14):
+        browser.wait(5)
+        assert not browser.is_ended()
+        browser.bring(frame(Kind.PING, 0, bytes(8)))
+        browser.take()
+    browser.wait(8)
+    assert browser.is_ended()
 
 
 # Uploads

@@ -70,8 +70,8 @@ class Flooding:
         last = list(frames(b"".join(self.seen)))[-1]
         assert (last.kind, last.code) == (Kind.GOAWAY, ErrorCodes.ENHANCE_YOUR_CALM)
         (line,) = self._pairing.logged("flood")
-        assert {key for key in line if key != "time"} == {"level", "msg", "kind"}
-        assert (line["level"], line["kind"]) == ("warn", flood.word)
+        assert {key for key in line if key != "time"} == {"level", "msg", "kind", "side"}
+        assert (line["level"], line["kind"], line["side"]) == ("warn", flood.word, "browser")
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_a_flood_aborts_its_responses_and_another_connection_serves(pairing: Pai
     assert isinstance(outcome, Aborted) and outcome.cut_short
     assert outcome.content == b"["
     (line,) = pairing.logged("flood")
-    assert (line["level"], line["kind"]) == ("warn", flood.word)
+    assert (line["level"], line["kind"], line["side"]) == ("warn", flood.word, "upstream")
     (cut,) = pairing.logged("response cut short")
     # Who was reset first was so before it was a flood.
     assert (cut["cause"], cut["failure"]) == ("upstream", "reset" if flood is Flood.LATE else "protocol")
