@@ -17,7 +17,6 @@ import os
 import time
 from dataclasses import asdict, dataclass, replace
 
-from bench.browsers import Task
 from bench.flooder import Manner, Target
 from bench.kinds import KINDS, Kind
 from bench.messages import H2
@@ -26,7 +25,6 @@ from bench.processes import Bench, Running
 from bench.report import Report
 from bench.servers import (
     ORIGIN,
-    WITHOUT_BOUNDS,
     foyer_cookie,
     goref,
     goref_cookie,
@@ -44,11 +42,8 @@ MORE = 16.0
 NICE = 10
 """Of the flood: a tenth of the share of who is not, and all of what they leave."""
 
-FLOODER, SOMEBODY = 1, 2
-"""Two people: a session's own bounds are not what is measured here."""
-
-RATE = {name: value for name, value in WITHOUT_BOUNDS.items() if name.startswith("session-request")}
-"""Somebody who asks again and again is not turned away; all other bounds are foyer's own."""
+FLOODER, SOMEBODY = 1, range(2, 34)
+"""People. foyer has all of its bounds, and so many share what is asked that none of them meets one."""
 
 COLUMNS = ["quiet µs", "stays", "leaves", "+MiB", "after s", "ended/s", "MB/s"]
 
@@ -73,17 +68,12 @@ class Seen:
     ended: float
     sent: float
 
-    @property
-    def times(self) -> float:
-        """How many times its quiet value somebody's GET took."""
-        return self.median / self.quiet
-
 
 def measure(amount: Amount, report: Report) -> None:
     """Fills a table for each server; a round is enough for who stands beside."""
     with Bench() as bench:
         api = bench.api(H2)
-        measured = [start_foyer(bench, api, RATE)]
+        measured = [start_foyer(bench, api, {})]
         if program := goref():
             measured.append(start_goref(bench, program, api))
         for server in measured:
@@ -99,12 +89,12 @@ def _measure(street: "Street", server: Running, amount: Amount, report: Report) 
     slowest = most = 0.0
     for kind in KINDS:
         stays, leaves = (street.rounds(kind, manner, amount) for manner in (Manner.STAYS, Manner.LEAVES))
-        times = [min(seen.times for seen in rounds) for rounds in (stays, leaves)]
         every = stays + leaves
+        quiet = min(seen.quiet for seen in every)
+        times = [min(seen.median for seen in rounds) / quiet for rounds in (stays, leaves)]
         more, after = max(seen.more for seen in every), max(seen.after for seen in every)
-        quiet = min(seen.quiet for seen in every) * 1e6
         ended, sent = max(seen.ended for seen in stays), max(seen.sent for seen in stays)
-        table.row(kind.name, [quiet, *times, more, after, ended, sent], ".1f")
+        table.row(kind.name, [quiet * 1e6, *times, more, after, ended, sent], ".1f")
         slowest, most = max(slowest, *times), max(most, more)
     nothing: list[float | None] = [None] * len(COLUMNS)
     if server.name == "foyer":
@@ -122,15 +112,16 @@ class Street:
         flood, others = {cores[-1]}, set(cores[1:-1]) or {cores[-1]}
         server.pin({cores[0]})
         api.pin(others)
-        somebody, attacker = bench.session(SOMEBODY), bench.session(FLOODER)
-        cookie = (
-            goref_cookie(somebody, bench.key) if server.name == "goref" else foyer_cookie(bench, somebody)
-        )
-        task = Task(server.port, H2, TARGET, cookie, 1, gets=1)
-        self._neighbour = bench.python("bench.neighbour", json.dumps(asdict(task)))
+        people = [bench.session(number) for number in SOMEBODY]
+        if server.name == "goref":
+            cookies = [goref_cookie(person, bench.key) for person in people]
+        else:
+            cookies = [foyer_cookie(bench, person) for person in people]
+        asking = {"port": server.port, "target": TARGET, "cookies": cookies}
+        self._neighbour = bench.python("bench.neighbour", json.dumps(asking))
         self._neighbour.pin(others)
         self._neighbour.line()
-        target = Target(server.port, server.cookie, attacker.csrf_token, ORIGIN)
+        target = Target(server.port, server.cookie, bench.session(FLOODER).csrf_token, ORIGIN)
         self._flooder = bench.python("bench.flooder", json.dumps(asdict(target)))
         self._flooder.pin(flood, NICE)
 

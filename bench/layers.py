@@ -195,14 +195,14 @@ class _FakeWire(Wire):
 
     def __init__(self, owner: Owner) -> None:
         super().__init__(owner)
-        self.written: list[bytes] = []
+        self.untaken: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        self.written.append(data)
+        self.untaken.append(data)
 
     def take(self) -> bytes:
-        data = self.written[0] if len(self.written) == 1 else b"".join(self.written)
-        self.written.clear()
+        data = self.untaken[0] if len(self.untaken) == 1 else b"".join(self.untaken)
+        self.untaken.clear()
         return data
 
 

@@ -1,7 +1,10 @@
 """Somebody else, as a process of its own: `python -m bench.neighbour '<whom to ask, as JSON>'`.
 
-It has one connection, and for each line on stdin, a number, asks so many small GETs one after the other and
-says how long they took: {"median", "worst"} in seconds. It does what `bench.browsers` does, by the clock.
+    {"port", "target", "cookies"}
+
+Many people, each with a session and a connection of their own, so that no bound of a session is met.
+For each line on stdin, a number, they ask so many small GETs over HTTP/2, one after the other, and a line
+says how long they took: {"median", "worst"} in seconds.
 """
 
 import json
@@ -9,17 +12,19 @@ import select
 import statistics
 import sys
 import time
+from itertools import cycle
 
-from bench.browsers import Browser, H1Browser, H2Browser, Task, client_context
+from bench.browsers import Browser, H2Browser, Task, client_context
 from bench.messages import H2
 
 
-class Neighbour:
-    """One signed-in browser, which waits for each answer."""
+class Neighbours:
+    """Signed-in browsers, of which one at a time waits for an answer."""
 
-    def __init__(self, task: Task) -> None:
-        kind = H2Browser if task.version == H2 else H1Browser
-        self._browser = kind(task, client_context(task.version), self._told)
+    def __init__(self, port: int, target: str, cookies: list[str]) -> None:
+        context = client_context(H2)
+        tasks = [Task(port, H2, target, cookie, 1, gets=1) for cookie in cookies]
+        self._turns = cycle([H2Browser(task, context, self._told) for task in tasks])
         self._answered = 0
 
     def _told(self, browser: Browser, count: int) -> None:
@@ -30,20 +35,21 @@ class Neighbour:
         return [self._time() for _ in range(gets)]
 
     def _time(self) -> float:
-        answered = self._answered
+        browser, answered = next(self._turns), self._answered
         began = time.perf_counter()
-        self._browser.ask(1)
+        browser.ask(1)
         while self._answered == answered:
-            select.select([self._browser.socket], [], [])
-            if self._browser.readable() < 0:
+            select.select([browser.socket], [], [])
+            if browser.readable() < 0:
                 raise AssertionError("the server ended somebody else's connection")
         return time.perf_counter() - began
 
 
 if __name__ == "__main__":
-    neighbour = Neighbour(Task(**json.loads(sys.argv[1])))
-    neighbour.times(20)
+    told = json.loads(sys.argv[1])
+    neighbours = Neighbours(**told)
+    neighbours.times(2 * len(told["cookies"]))  # the first takes a handshake with it
     print(json.dumps("there"), flush=True)
     for line in sys.stdin:
-        times = neighbour.times(json.loads(line))
+        times = neighbours.times(json.loads(line))
         print(json.dumps({"median": statistics.median(times), "worst": max(times)}), flush=True)
