@@ -502,7 +502,7 @@ class BrowserConnection(Connection):
 
     def _look_for_stalls(self, now: float) -> None:
         """Tells exchanges whose browser takes nothing, be it of what waits here or of what is on its way."""
-        taken, before = self.wire.taken, self._taken
+        taken, before = self.wire.acknowledged, self._taken
         self._taken = taken
         stuck = False
         for side in list(self.sides.values()):

@@ -177,7 +177,7 @@ class Wire(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     @property
-    def taken(self) -> int:
+    def acknowledged(self) -> int:
         """Of the bytes `written`, those that the peer has acknowledged.
 
         Asked of the kernel, for who looks once a second: it takes megabytes ahead of a slow peer, and tells

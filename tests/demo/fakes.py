@@ -23,6 +23,7 @@ class FakeSide:
 
     def __init__(self) -> None:
         self.receiver: BrowserReceiver | None = None
+        self.write_timeout: float | None = None
         self.head: ResponseHead | None = None
         self.informational: list[int] = []
         self.sent = b""

@@ -33,22 +33,22 @@ async def test_each_read_of_a_slow_peer_is_seen_though_its_kernel_holds_megabyte
             await peer.start_tls(browser_context("h2"), ORIGIN_HOST)
         await until(lambda: served.heard and served.heard[0].protocols)
         [wire] = served.accepted
-        await until(lambda: wire.taken == wire.written)
+        await until(lambda: wire.acknowledged == wire.written)
         before, content = wire.written, 0
         while not wire.congested:
             wire.write(bytes(65_536))
             content += 65_536
         assert wire.written >= before + content, "what TLS adds is written too"
-        assert wire.taken < wire.written - wire.unsent, "the kernel's is not the peer's"
+        assert wire.acknowledged < wire.written - wire.unsent, "the kernel's is not the peer's"
         received = 0
         for _ in range(5):
-            taken = wire.taken
+            taken = wire.acknowledged
             for _ in range(4):
                 received += len(await peer.receive())
-            await until(lambda taken=taken: wire.taken > taken)  # type: ignore[misc]
+            await until(lambda taken=taken: wire.acknowledged > taken)  # type: ignore[misc]
         while received < content:
             received += len(await peer.receive())
-        await until(lambda: wire.taken == wire.written)
+        await until(lambda: wire.acknowledged == wire.written)
         peer.close()
 
 
@@ -62,9 +62,9 @@ async def test_a_wire_that_closes_or_is_gone_has_nothing_that_anybody_waits_for(
         [wire] = served.accepted
         while not wire.congested:
             wire.write(bytes(65_536))
-        assert wire.taken < wire.written
+        assert wire.acknowledged < wire.written
         wire.cut_off()
-        assert wire.taken == wire.written
+        assert wire.acknowledged == wire.written
         peer.close()
         await until(lambda: served.heard[0].reasons)
-        assert wire.taken == wire.written
+        assert wire.acknowledged == wire.written
