@@ -1,8 +1,29 @@
-"""A page's stream, read off a browser as it comes, for tests that speak over sockets."""
+"""A page's stream, read off a browser as it comes, and what an API server sends for it, over sockets."""
 
+import itertools
+
+from tests.streams.following import bookmark, change, config_map
 from tests.streams.wires import Event, events
 from tests.support.browsers import Exchange
+from tests.support.pairings import JSON, Pairing, SignedIn
 from tests.support.script import Outcome
+from tests.support.upstreams import Request
+
+SCOPE = "version=v1&resource=configmaps&namespace=app"
+STREAM = f"/stream/v1?{SCOPE}"
+SYNCED = bookmark(complete=True) + b"\n"
+
+_numbers = itertools.count()
+
+
+def unheard_of() -> str:
+    """A stream of a group that no foyer knows anything of yet, such as whether it has streaming lists."""
+    return f"/stream/v1?group=g{next(_numbers)}.example.com&version=v1&resource=notes"
+
+
+def line(kind: str, uid: str = "u1", version: str = "10", data: bytes = b'{"a":"1"}') -> bytes:
+    """One line of a watch."""
+    return change(kind, config_map(uid, version, data)) + b"\n"
 
 
 class Page:
@@ -45,3 +66,36 @@ class Page:
         outcome = self.exchange.read_until_end()
         assert len(self.events) == self._taken, self.events[self._taken :]
         return outcome
+
+
+def opened(
+    pairing: Pairing,
+    target: str = STREAM,
+    person: SignedIn | None = None,
+    *,
+    receive_buffer: int | None = None,
+) -> tuple[Page, Request]:
+    """A stream on a connection of its own, whose request has reached the API server."""
+    browser = pairing.connect(receive_buffer=receive_buffer)
+    page = Page(browser.request("GET", target, (person or pairing.me).fields))
+    return page, pairing.upstream.expect()
+
+
+def live(
+    pairing: Pairing,
+    target: str = STREAM,
+    person: SignedIn | None = None,
+    *,
+    receive_buffer: int | None = None,
+) -> tuple[Page, Request]:
+    """One of one object, behind its snapshot."""
+    page, request = opened(pairing, target, person, receive_buffer=receive_buffer)
+    shows(page, request)
+    return page, request
+
+
+def shows(page: Page, request: Request) -> None:
+    """The whole snapshot of one object."""
+    request.respond(200, JSON)
+    request.send(line("ADDED") + SYNCED)
+    page.expect("reset", "added", "synced")

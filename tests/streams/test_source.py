@@ -1,0 +1,473 @@
+"""A scope followed at the API server: what is asked, what becomes of answers, stalls, pauses, and leaving."""
+
+import pytest
+
+from foyer.exchange.endings import Cause, Complete, CutShort
+from foyer.exchange.ports import HIGH_WATER
+from foyer.protocol.events import Failure, Fields, ResponseHead
+from foyer.session.seal import IdToken
+from foyer.streams import source as sources
+from foyer.streams.reflector import SLICE_ITEMS, STALL
+from foyer.streams.source import MAX_REFUSAL_BYTES, State
+from tests.exchange.sides import Told
+from tests.streams.following import (
+    COMPLETE,
+    CONFIGMAPS,
+    added,
+    bookmark,
+    config_map,
+    modified,
+    page,
+    status,
+)
+from tests.streams.staged import JSON, Clocked, Staged
+
+SNAPSHOT = added(config_map()) + b"\n" + COMPLETE + b"\n"
+LISTING = b"/api/v1/namespaces/app/configmaps?limit=500"
+WATCHING = b"/api/v1/namespaces/app/configmaps?watch=1&resourceVersion=100&allowWatchBookmarks=true"
+UNSUPPORTED = status(422, "sendInitialEvents is forbidden for watch", "Invalid")
+
+
+def live() -> Staged:
+    """Behind a snapshot of one object."""
+    staged = Staged()
+    staged.respond(SNAPSHOT)
+    assert staged.types == ["reset", "added", "synced"]
+    return staged
+
+
+def listing(*, items: int = 1, token: str = "", clocked: Clocked | None = None) -> Staged:
+    """Where the server has no streaming lists, behind its first page."""
+    clocked = clocked or Clocked()
+    clocked.without_streaming.add(("demo", "", "v1"))
+    staged = Staged(clocked=clocked)
+    assert staged.target == LISTING
+    staged.answer(page([config_map(f"u{number}") for number in range(items)], token=token))
+    return staged
+
+
+# What is asked.
+
+
+def test_a_request_has_the_token_and_asks_for_plain_json() -> None:
+    staged = Staged()
+    head = staged.side.head
+    assert head is not None
+    assert (head.method, head.authority, head.ended) == (b"GET", b"api.test", True)
+    assert head.target == (
+        b"/api/v1/namespaces/app/configmaps"
+        b"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    )
+    assert head.fields == [
+        (b"authorization", b"Bearer the-token"),
+        (b"accept", b"application/json"),
+        (b"accept-encoding", b"identity"),
+        (b"user-agent", b"foyer"),
+    ]
+
+
+def test_a_token_that_changed_goes_with_the_next_request() -> None:
+    staged = live()
+    staged.source.token = IdToken(b"another")
+    staged.side.end()
+    assert staged.side.head is not None
+    assert staged.side.head.fields[0] == (b"authorization", b"Bearer another")
+
+
+def test_nothing_is_ever_asked_without_a_token() -> None:
+    staged = live()
+    staged.source.token = IdToken(b"")
+    staged.side.end()
+    assert [type(fault) for fault in staged.services.faults] == [AssertionError]
+    assert len(staged.clocked.places) == 1
+    staged.assert_nothing_is_left()
+
+
+def test_a_server_without_streaming_lists_is_asked_for_one_once_in_a_group_and_version() -> None:
+    clocked = Clocked()
+    first = Staged(clocked=clocked)
+    first.answer(UNSUPPORTED, status=422)
+    assert first.target == LISTING
+    assert Staged(clocked=clocked).target == LISTING
+    assert (
+        b"sendInitialEvents" in Staged(b"group=apps&version=v1&resource=deployments", clocked=clocked).target
+    )
+    assert b"sendInitialEvents" in Staged(CONFIGMAPS + b"&target=prod", clocked=clocked).target
+
+
+def test_what_is_remembered_of_servers_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "GROUP_VERSIONS_MOST", 2)
+    clocked = Clocked()
+    for group in ("a", "b", "c"):
+        staged = Staged(f"group={group}&version=v1&resource=things".encode(), clocked=clocked)
+        staged.answer(UNSUPPORTED, status=422)
+    assert clocked.without_streaming == {("demo", "c", "v1")}
+
+
+def test_pages_are_asked_for_one_after_the_other_and_then_the_watch() -> None:
+    staged = listing(token="more")
+    assert staged.target == LISTING + b"&continue=more"
+    staged.answer(page([config_map("u9")]))
+    assert staged.target == WATCHING
+    assert staged.types == ["reset", "added", "added", "synced"]
+    staged.respond(modified(config_map(version="101", data=b"{}")) + b"\n")
+    assert staged.types[-1] == "modified"
+
+
+# What becomes of answers.
+
+REFUSED = [
+    (403, "FORBIDDEN"),
+    (401, "UNAUTHENTICATED"),
+    (404, "SCOPE_INVALID"),
+    (400, "SCOPE_INVALID"),
+    (422, "SCOPE_INVALID"),
+    (302, "INTERNAL"),
+    (204, "INTERNAL"),
+    (429, "UPSTREAM_UNAVAILABLE"),
+    (500, "UPSTREAM_UNAVAILABLE"),
+]
+
+
+@pytest.mark.parametrize(("code", "word"), REFUSED)
+def test_a_refusal_is_the_only_event_and_a_clean_end(code: int, word: str) -> None:
+    staged = Staged()
+    staged.answer(status(code, "the server's own words"), status=code)
+    assert staged.types == [word]
+    assert staged.services.endings == [Complete(200)]
+    staged.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(("code", "word"), REFUSED)
+def test_so_it_is_when_it_has_no_content_or_is_broken_off(code: int, word: str) -> None:
+    bare = Staged()
+    bare.side.answer(ResponseHead(code, [], ended=True))
+    assert bare.types == [word]
+    bare.assert_nothing_is_left()
+    broken = Staged()
+    broken.respond(b'{"kind":"Sta', status=code)
+    broken.side.fail(Failure.RESET)
+    assert broken.types == [word]
+    broken.assert_nothing_is_left()
+
+
+def test_a_refusal_is_read_up_to_a_bound_and_then_its_status_counts_alone() -> None:
+    staged = Staged()
+    staged.respond(status(403, "no" * MAX_REFUSAL_BYTES)[: MAX_REFUSAL_BYTES + 1], status=403)
+    assert staged.side.cancelled
+    assert staged.types == ["FORBIDDEN"]
+    staged.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("fields", "milliseconds"),
+    [
+        ([], "5000"),
+        ([(b"retry-after", b"7")], "7000"),
+        ([(b"retry-after", b"7"), (b"retry-after", b"8")], "5000"),
+        ([(b"retry-after", b"Fri, 31 Dec 1999 23:59:59 GMT")], "5000"),
+        ([(b"retry-after", b"-1")], "5000"),
+        ([(b"retry-after", "\u0667".encode())], "5000"),
+        ([(b"retry-after", b"9" * 400)], "5000"),
+        ([(b"retry-after", b"999999999")], "3600000"),
+    ],
+)
+def test_the_hint_is_the_answers_own_where_it_is_seconds(fields: Fields, milliseconds: str) -> None:
+    staged = Staged()
+    staged.answer(b"too many", 429, [(b"content-type", b"text/plain"), *fields])
+    [event] = staged.events
+    assert str(event["retryAfterMs"]) == milliseconds
+    staged.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [],
+        [(b"content-type", b"text/html")],
+        [(b"content-type", b"application/vnd.kubernetes.protobuf")],
+        [(b"content-type", b"application/jsonx")],
+        [*JSON, *JSON],
+        [*JSON, (b"content-encoding", b"gzip")],
+        [*JSON, (b"content-encoding", b"")],
+        [*JSON, (b"content-encoding", b"identity"), (b"content-encoding", b"gzip")],
+    ],
+)
+def test_another_type_or_a_coding_is_no_answer(fields: Fields) -> None:
+    staged = Staged()
+    staged.respond(fields=fields)
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    assert staged.side.cancelled
+    staged.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    "kind", [b"application/json; charset=utf-8", b"Application/JSON", b"application/json;stream=watch"]
+)
+def test_json_is_json_whatever_its_parameters(kind: bytes) -> None:
+    staged = Staged()
+    staged.respond(SNAPSHOT, fields=[(b"content-type", kind), (b"content-encoding", b"Identity")])
+    assert staged.types == ["reset", "added", "synced"]
+
+
+def test_no_connection_is_no_answer() -> None:
+    clocked = Clocked(at_once=False)
+    staged = Staged(clocked=clocked)
+    clocked.places[0].fail()
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_neither_is_a_page_that_is_not_whole() -> None:
+    clocked = Clocked()
+    clocked.without_streaming.add(("demo", "", "v1"))
+    staged = Staged(clocked=clocked)
+    staged.respond(page([config_map()])[:-5])
+    staged.side.fail(Failure.TRUNCATED)
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_nor_is_an_answer_that_breaks_off_before_its_head() -> None:
+    staged = Staged()
+    staged.side.fail(Failure.RESET)
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_a_page_above_its_bound_is_given_up_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MAX_PAGE_BYTES", 1000)
+    clocked = Clocked()
+    clocked.without_streaming.add(("demo", "", "v1"))
+    staged = Staged(clocked=clocked)
+    staged.respond(b" " * 1000)
+    assert staged.types == []
+    staged.side.content(b" ")
+    assert staged.types == ["INTERNAL"]
+    assert staged.side.cancelled
+    staged.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("how", ["ended", "with its head", *Failure])
+def test_a_watch_that_ends_is_begun_anew_at_once_and_the_second_in_a_row_is_the_end(how: object) -> None:
+    def end() -> None:
+        if isinstance(how, Failure):
+            staged.side.fail(how)
+        else:
+            staged.side.end()
+
+    staged = live()
+    staged.clocked.wait(10)
+    end()
+    assert staged.clocked.watches == {"user": 0}
+    if how == "with its head":
+        staged.side.answer(ResponseHead(200, JSON, ended=True))
+    else:
+        staged.respond(SNAPSHOT)
+        end()
+    assert staged.types.count("RESYNC_REQUIRED") == 2
+    staged.respond(SNAPSHOT)
+    end()
+    assert staged.types[-1] == "UPSTREAM_UNAVAILABLE"
+    assert len(staged.clocked.places) == 3
+    staged.assert_nothing_is_left()
+
+
+# A page in slices.
+
+
+def test_a_large_page_is_shown_a_slice_a_turn() -> None:
+    staged = listing(items=3 * SLICE_ITEMS + 1)
+    clocked = staged.clocked
+    for shown in (1, 2, 3):
+        assert staged.types.count("added") == shown * SLICE_ITEMS
+        assert len(clocked.places) == 1
+        clocked.turn()
+    assert staged.types[-2:] == ["added", "synced"]
+    assert staged.target == WATCHING
+    assert clocked.turns == []
+
+
+def test_a_page_waits_while_the_browser_is_slow_and_has_one_turn_at_a_time() -> None:
+    staged = listing(items=3 * SLICE_ITEMS)
+    clocked = staged.clocked
+    staged.source.pause()
+    clocked.turn()
+    assert (staged.types.count("added"), clocked.turns) == (SLICE_ITEMS, [])
+    clocked.wait(10 * STALL)
+    staged.source.resume()
+    staged.source.pause()
+    staged.source.resume()
+    assert clocked.turns == [staged.source]
+    clocked.turn()
+    assert staged.types.count("added") == 2 * SLICE_ITEMS
+
+
+def test_a_page_whose_browser_left_is_shown_no_further() -> None:
+    staged = listing(items=3 * SLICE_ITEMS)
+    staged.browser.leave()
+    staged.clocked.turn()
+    assert staged.clocked.turns == []
+    staged.assert_nothing_is_left()
+
+
+# The clock.
+
+
+def test_a_snapshot_that_says_nothing_falls_back_once_and_is_then_the_end() -> None:
+    staged = Staged()
+    staged.respond(added(config_map()) + b"\n")
+    first = staged.side
+    staged.clocked.wait(STALL - 1)
+    assert len(staged.clocked.places) == 1
+    staged.clocked.wait(3)
+    assert first.cancelled
+    assert staged.types == ["reset", "added", "RESYNC_REQUIRED"]
+    assert staged.target == LISTING
+    staged.clocked.wait(STALL + 2)
+    assert staged.types[-1] == "UPSTREAM_UNAVAILABLE"
+    staged.assert_nothing_is_left()
+
+
+def test_so_does_one_whose_answer_or_connection_does_not_come() -> None:
+    clocked = Clocked(at_once=False)
+    staged = Staged(clocked=clocked)
+    clocked.wait(STALL + 2)
+    assert [place.waits for place in clocked.places] == [False, True]
+    clocked.places[1].find()
+    clocked.wait(STALL + 2)
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_every_byte_of_a_snapshot_gives_it_its_time_again() -> None:
+    staged = Staged()
+    staged.respond()
+    for _ in range(20):
+        staged.clocked.wait(STALL - 2)
+        staged.side.content(b" ")
+    assert len(staged.clocked.places) == 1
+
+
+def test_an_open_watch_may_be_silent_and_its_deadline_is_dropped() -> None:
+    staged = live()
+    staged.clocked.wait(STALL + 2)
+    assert len(staged.clocked.wheel) == 1, "the heartbeat's"
+    staged.clocked.wait(1000)
+    assert len(staged.clocked.places) == 1
+
+
+def test_but_a_watch_of_what_came_after_a_list_must_be_answered() -> None:
+    staged = listing()
+    assert staged.target == WATCHING
+    staged.clocked.wait(STALL + 2)
+    assert staged.types == ["reset", "added", "synced", "UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_the_snapshot_of_a_later_cycle_has_its_deadline_too() -> None:
+    staged = live()
+    staged.clocked.wait(100)
+    staged.side.end()
+    staged.respond()
+    staged.clocked.wait(STALL + 2)
+    assert staged.target == LISTING
+
+
+def test_the_time_that_a_slow_browser_takes_is_no_stall() -> None:
+    staged = Staged()
+    staged.respond(added(config_map(data=b'{"a":"%b"}' % (b"x" * HIGH_WATER))) + b"\n")
+    assert staged.side.paused
+    staged.clocked.wait(10 * STALL)
+    assert len(staged.clocked.places) == 1
+    assert staged.types == ["reset", "added"]
+    assert not staged.side.paused
+    staged.clocked.wait(STALL - 2)
+    assert len(staged.clocked.places) == 1
+    staged.clocked.wait(4)
+    assert staged.target == LISTING
+
+
+# Pauses.
+
+
+def test_what_was_on_its_way_is_still_shown_and_a_request_behind_it_is_paused_from_its_beginning() -> None:
+    staged = live()
+    large = b'{"a":"%b"}' % (b"x" * HIGH_WATER)
+    staged.side.content(modified(config_map(version="11", data=large)) + b"\n")
+    staged.side.content(modified(config_map(version="12")) + b"\n")
+    assert staged.side.paused
+    staged.side.fail(Failure.RESET)
+    assert staged.side.paused
+    assert staged.types == ["reset", "added", "synced", "modified", "modified", "RESYNC_REQUIRED"]
+    assert not staged.side.paused
+
+
+# Leaving.
+
+
+def test_whatever_it_is_doing_it_leaves_in_the_same_turn() -> None:
+    clocked = Clocked(at_once=False)
+    waiting = Staged(clocked=clocked)
+    waiting.browser.leave()
+    waiting.assert_nothing_is_left()
+    asked = Staged()
+    reading = Staged()
+    reading.respond(b"{", status=403)
+    for staged in (asked, reading, live(), listing(items=100)):
+        staged.exchange.cut(Cause.SESSION_ENDED)
+        assert staged.source.state is State.OVER
+        assert staged.browser.told is Told.ABORTED
+        assert staged.services.endings == [CutShort(Cause.SESSION_ENDED)]
+        staged.assert_nothing_is_left()
+
+
+def test_one_that_has_left_tells_nobody_anything() -> None:
+    staged = live()
+    staged.browser.leave()
+    staged.source.cancel()
+    staged.source.pause()
+    staged.source.resume()
+    staged.clocked.wait(100)
+    staged.assert_nothing_is_left()
+
+
+def test_open_watches_are_counted_from_their_answer_to_their_end() -> None:
+    clocked = Clocked()
+    first, second = Staged(clocked=clocked), Staged(clocked=clocked)
+    assert clocked.watches == {"user": 0}
+    for place in clocked.places:
+        assert place.side is not None
+        place.side.answer(ResponseHead(200, JSON))
+    assert clocked.watches == {"user": 2}
+    first.exchange.cut(Cause.SESSION_ENDED)
+    assert clocked.watches == {"user": 1}
+    second.browser.leave()
+    assert clocked.watches == {"user": 0}
+    assert second.services.endings
+
+
+def test_a_fault_of_foyers_own_cuts_the_stream_and_leaves_the_api_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    staged = live()
+    error = RuntimeError("a fault")
+
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("foyer.streams.view.project", broken)
+    staged.side.content(modified(config_map(version="11")) + b"\n")
+    assert staged.services.faults == [error]
+    assert staged.services.endings == [CutShort(Cause.INTERNAL)]
+    assert staged.side.cancelled
+    staged.assert_nothing_is_left()
+
+
+def test_bookmarks_and_unread_rest_are_nothing_to_a_browser() -> None:
+    staged = live()
+    staged.side.content(bookmark("200") + b"\n")
+    staged.side.content(b'{"type":"MODI')
+    assert staged.types == ["reset", "added", "synced"]
+    staged.browser.leave()
+    staged.assert_nothing_is_left()
