@@ -20,7 +20,7 @@ class Bound(Enum):
     RESPONSE_BYTES = "response_bytes"  # bytes, decoded
     AUTH_REQUEST_RATE = "auth_request_rate"  # callbacks a second
     AUTH_REQUEST_BURST = "auth_request_burst"  # callbacks
-    TOKEN_REQUESTS = "token_requests"  # exchanges with the issuer at once
+    TOKEN_REQUESTS = "token_requests"  # noqa: S105 - exchanges with the issuer at once
 
     # Members are told apart by identity; Enum's own hash is a call of Python for every look-up.
     __hash__ = object.__hash__

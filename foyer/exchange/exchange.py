@@ -93,13 +93,13 @@ class Exchange:
     """One request and its response."""
 
     __slots__ = (
+        "_bounds",
         "_early",
         "_flow",
         "_inflater",
         "_pending",
         "_request",
         "_request_ended",
-        "_response_limit",
         "_services",
         "_upstream",
         "_upstream_over",
@@ -126,7 +126,7 @@ class Exchange:
         self.admission: Held | None = None  # given back at the end
         self.asked: object = None  # what the application's record of it needs
         self.content: int | None = None  # decoded bytes of the API server's response that were passed on
-        self._response_limit: int | None = None  # of those
+        self._bounds: ResponseBounds  # of the API server's response; a request that goes up has some
         self._upstream: UpstreamSide | None = None
         self._upstream_over: Failure | bool = (
             False  # True: whole; what it is while content is still to be decoded
@@ -205,8 +205,7 @@ class Exchange:
     ) -> None:
         """Sends `request` up as soon as `open_side` finds it a place, its content as it arrives."""
         self.state = State.WAITING
-        self.browser.write_timeout = bounds.write_timeout
-        self._response_limit = bounds.content
+        self._bounds = bounds
         self._request = request
         if not self._request_ended:
             self.browser.pause()
@@ -327,10 +326,11 @@ class Exchange:
         if isinstance(passed, Interruption):
             self.refuse(passed)
             return
-        limit = self._response_limit
-        if limit is not None and passed.length is not None and passed.length > limit:
-            self.refuse(_too_large(limit))
+        bounds = self._bounds
+        if passed.length is not None and passed.length > bounds.content:
+            self.refuse(_too_large(bounds.content))
             return
+        self.browser.write_timeout = bounds.write_timeout
         self.state = State.RELAYING
         self.head = None
         self.status = passed.head.status
@@ -386,8 +386,8 @@ class Exchange:
     def _pass_on(self, data: bytes) -> None:
         """Sends decoded content: all of it, or what the limit leaves, and then no more."""
         before = self.content or 0
-        limit = self._response_limit
-        if limit is None or before + len(data) <= limit:
+        limit = self._bounds.content
+        if before + len(data) <= limit:
             self.content = before + len(data)
             self.browser.send(data)
             return

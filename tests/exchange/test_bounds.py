@@ -300,5 +300,9 @@ def test_a_stall_is_told_of_an_answer_of_foyers_own_too() -> None:
 
 
 def test_the_browsers_side_is_told_how_long_it_may_take_nothing() -> None:
-    assert Scene(bounds=ResponseBounds(1, 7.0)).browser.write_timeout == 7.0
-    assert Scene(bounds=ResponseBounds(1, None)).browser.write_timeout is None
+    for timeout in (7.0, None):
+        scene = Scene(bounds=ResponseBounds(1, timeout))
+        own = scene.browser.write_timeout  # which is that of an interruption in the answer's place, too
+        assert own is not None and own != timeout
+        scene.upstream.answer(ResponseHead(200, []))
+        assert scene.browser.write_timeout == timeout

@@ -160,9 +160,8 @@ def test_a_decoder_behind_a_stalled_browser_is_cut_too(connect: Connect, take_a_
 @shapes
 def test_with_off_nobody_is_cut_for_taking_nothing(connect: Connect, take_a_little: Take) -> None:
     browser = connect()
-    # Before the request, for the next one.
-    browser.exchanges[0].browser.write_timeout = None
     browser.respond()
+    browser.exchanges[0].browser.write_timeout = None
     browser.wait(1800)
     assert browser.over() == []
     assert not browser.is_ended()
