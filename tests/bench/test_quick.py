@@ -108,6 +108,7 @@ def test_every_flood_that_is_counted_is_measured() -> None:
         Flood.PIPELINE: "pipeline",
         Flood.NEVER_READS: "never read",
     }
-    assert set(said) == set(Flood)
+    # Python's ssl sends no KeyUpdate: tests/net makes them by hand, a record at a time.
+    assert set(said) | {Flood.KEY_UPDATE} == set(Flood)
     for part in said.values():
         assert any(part in kind.name for kind in KINDS)
