@@ -265,9 +265,9 @@ def test_a_connection_that_takes_nothing_at_all_is_closed_whole(tls: str | None)
 
 def test_a_connection_that_takes_nothing_stays_for_a_response_that_has_longer() -> None:
     browser = over_http2(said=WIDE, streams=2)
-    browser.exchanges[1].browser.write_timeout = None
     for number in range(2):
         browser.respond(number)
+    browser.exchanges[1].browser.write_timeout = None
     browser.wait(TIME + LATE)
     assert [browser.cut(number) for number in range(2)] == [Cause.WRITE_TIMEOUT, None]
     assert not browser.is_ended()
@@ -327,8 +327,8 @@ def test_what_is_on_its_way_to_a_slow_browser_is_taken_as_it_goes() -> None:
 def test_each_stream_has_a_time_of_its_own() -> None:
     browser = over_http2(streams=3)
     for number, seconds in enumerate((10.0, 20.0, None)):
-        browser.exchanges[number].browser.write_timeout = seconds
         browser.respond(number)
+        browser.exchanges[number].browser.write_timeout = seconds
     browser.take()
     for seconds, cut in ((9, 0), (LATE, 1), (19 - 9 - LATE, 1), (LATE, 2), (3600, 2)):
         browser.wait(seconds)
