@@ -28,14 +28,14 @@ def _derived(purpose: bytes, length: int) -> bytes:
     return HKDF(SHA256(), length, salt=None, info=purpose).derive(_KEY)
 
 
-_HEAD = b"\x01" + _derived(b"foyer session v1: key id", 8)
+_KEY_ID = _derived(b"foyer session v1: key id", 8)
 _SEAL = AESGCM(_derived(b"foyer session v1: encryption", 32))
 
 
-def _sealed(parts: bytes) -> bytes:
+def _sealed(parts: bytes, version: bytes = b"\x01") -> bytes:
     """The value of any parts: by the format's description, and with a nonce that is always the same."""
-    nonce = bytes(12)
-    return spelling.encode(_HEAD + nonce + _SEAL.encrypt(nonce, parts, _NAME + _HEAD)).encode()
+    head, nonce = version + _KEY_ID, bytes(12)
+    return spelling.encode(head + nonce + _SEAL.encrypt(nonce, parts, _NAME + head)).encode()
 
 
 _PARTS = b"\xff".join(
@@ -80,6 +80,7 @@ def _opens_what_was_sealed(value: bytes) -> None:
 
 def _any_parts(parts: bytes) -> None:
     """Sealed by a key of ours, so perhaps by another version of foyer."""
+    assert open_session(_sealed(parts, b"\x02"), _KEYRING) is None
     value = _sealed(parts)
     session = open_session(value, _KEYRING)
     if session is not None:

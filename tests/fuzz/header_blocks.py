@@ -13,6 +13,9 @@ from tests.fuzz.target import Target, cut, joined, parted, with_whims
 
 MOST_FIELDS = 100
 
+_LONG_INDEX = b"".join(b"\x40\x01%c\x01a" % octet for octet in range(96, 166)) + b"\xff\x00"
+"""A table with so many entries that the index of one is more than one octet."""
+
 REFUSALS = (hpack.HPACKError, IndexError)
 """What h2 4.4 answers with a COMPRESSION_ERROR (`h2.connection._decode_headers`)."""
 
@@ -82,6 +85,7 @@ TARGET = Target(
     check,
     lambda: [
         joined(b"\x82\x87\x84\x41\x01f"),
+        joined(_LONG_INDEX),
         joined(b"\x20\x3f\xe1\x1f\x82"),
         joined(b"\x40\x01a\x83\xc7\x5e\xff"),
     ],

@@ -129,6 +129,7 @@ def check_document(data: bytes) -> None:
     claims = idtoken.check(data, ISSUER, CLIENT_ID, NOW)
     if not isinstance(claims, idtoken.TokenFault):
         assert claims["iss"] == ISSUER and idtoken.expiry(claims) > NOW
+        assert {type(claims["exp"]), type(claims.get("nbf", 0))} <= {int, float}
     if found is not None:
         displayed(found, SessionClaims(("a", "0"), ("groups",), ("c",)))
 
@@ -174,6 +175,7 @@ def _documents() -> list[bytes]:
         *[json.dumps({"keys": [key]}).encode() for key in public],
         json.dumps(_WORLD.provider.document).encode(),
         json.dumps(claims).encode(),
+        json.dumps({**claims, "nbf": True}).encode(),
         json.dumps({**claims, "aud": [CLIENT_ID, "b"], "azp": CLIENT_ID, "a": ["x"], "c": 1}).encode(),
         unsigned,
         b"eyJhbGciOiJSUzI1NiIsImtpZCI6ImZpcnN0In0.e30.AAAA",

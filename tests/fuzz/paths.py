@@ -23,6 +23,7 @@ SEEDS = (
     b"/k8s/api/v1/namespaces/a/pods/p/exec?command=sh",
     b"/k8s/api/v1/watch/namespaces/a/services/https:web:443/proxy/index.html",
     b"/k8s/api/v1/namespaces/exec/status/exec",
+    b"/k8s/apis/example.com/v1/namespaces/a/finalize/b/proxy/c",
     b"/k8s/apis/example.com/v1/things/a%20b%C3%A9%252F%00",
     b"/k8s/api/v1/../../%2E%2e//a%2Fb/%65xec;a",
     b"/k8s/openapi/v3",
