@@ -20,7 +20,7 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A quick run, without what a machine may have to stand beside foyer."""
     environment = {**os.environ, "FOYER_GOREF": "no-such-program", "FOYER_NGINX": "no-such-program"}
     command = [sys.executable, "-m", "bench", "--quick", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
