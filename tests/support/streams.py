@@ -11,6 +11,12 @@ from tests.support.upstreams import Request
 
 SCOPE = "version=v1&resource=configmaps&namespace=app"
 STREAM = f"/stream/v1?{SCOPE}"
+STREAMING_LIST = (
+    b"/api/v1/namespaces/app/configmaps"
+    b"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+)
+"""What the API server is asked for it first."""
+
 SYNCED = bookmark(complete=True) + b"\n"
 
 _numbers = itertools.count()
