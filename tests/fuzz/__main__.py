@@ -40,16 +40,18 @@ def _run(name: str, seconds: int, seed: int) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     before = set(folder.iterdir())
     command = [sys.executable, "-m", "tests.fuzz.driver", name, str(seconds), str(seed), str(folder)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    ran = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
     found = set(folder.iterdir()) - before
     if not any(folder.iterdir()):
         folder.rmdir()
-    tried = re.search(r"number_of_executed_units: (\d+)", ran.stderr)
+    tried = re.search(r"number_of_executed_units: (\d+)", ran.stdout)
     print(
         f"{name:16} {int(tried[1]) if tried else 0:>10,} inputs  {'holds' if not ran.returncode else 'FAILS'}"
     )
     if ran.returncode:
-        print(_why(ran.stderr))
+        print(_why(ran.stdout))
         for path in sorted(found):
             print(f"{path.relative_to(ROOT)}:\n{path.read_bytes()!r}")
     sys.stdout.flush()
@@ -58,7 +60,8 @@ def _run(name: str, seconds: int, seed: int) -> bool:
 
 def _why(said: str) -> str:
     """What was raised, without libFuzzer's account of itself."""
-    lines = [line for line in said.splitlines() if not line.startswith(("INFO:", "WARNING:", "stat::"))]
+    noise = ("INFO:", "WARNING:", "stat::", "==")
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(noise)]
     end = next((at for at, line in enumerate(lines) if line.startswith("SUMMARY: ")), len(lines))
     return "\n".join(lines[:end][-40:])
 

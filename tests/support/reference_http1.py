@@ -156,7 +156,8 @@ def _content(
         if answered == b"HEAD" or status[:1] in (b"0", b"1") or status in (b"204", b"304"):
             return b""
     if codings:
-        if codings[0].lower() != b"chunked" or b"HTTP/1.0" in start:
+        version = start.split(b" ")[-1 if answered is None else 0]
+        if codings[0].lower() != b"chunked" or version == b"HTTP/1.0":
             raise _End(Verdict.REFUSED)
         return _chunks(octets)
     if lengths:
