@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import socket
 import ssl
 from collections.abc import Callable
@@ -15,6 +16,12 @@ from foyer.net.wire import TLSWire, Wire
 
 BACKLOG = 1024
 """Connections the kernel holds for us: a page load of everybody at once after a restart."""
+
+TRIM_AFTER = 256
+"""Connections that end before their memory is handed back to the system. The allocator keeps it otherwise: 99
+MiB after 2,000 HTTP/1.1 connections, and 56 with this. It takes 0.1 ms, or some after a mass of endings."""
+
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's; musl has none, and needs none
 
 
 def server_context(cert_file: str, key_file: str) -> ssl.SSLContext:
@@ -48,6 +55,7 @@ class Listener:
         self._wheel = wheel
         self._context = context
         self._connections: set[BrowserConnection] = set()
+        self._ended = 0  # since memory was last handed back
         self._server: asyncio.Server | None = None
         self._empty = asyncio.Event()
         self._empty.set()
@@ -81,6 +89,10 @@ class Listener:
         self._connections.discard(connection)
         if not self._connections:
             self._empty.set()
+        self._ended += 1
+        if self._ended >= TRIM_AFTER and _trim is not None:
+            self._ended = 0
+            _trim(0)
 
     def stop_accepting(self) -> None:
         """Takes no new connection, and asks the open ones to end after what they carry."""

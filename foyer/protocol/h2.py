@@ -7,7 +7,7 @@ turn. GOAWAY stays here in both directions, since h2 takes either for the end of
 while RFC 9113 section 6.8 lets the streams below the last one finish.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import h2.events
 import h2.exceptions
@@ -57,6 +57,10 @@ _FIELDS_WORK = 32  # fields of a response that take as long to read as one of th
 _FRAME_HEADER = 9
 _MAX_FRAME = 16384
 _DATA, _HEADERS, _RST_STREAM, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 0, 1, 3, 5, 7, 9
+RESETS_AT_ONCE = MAX_STREAMS + int(Flood.RESETS.burst)
+"""RST_STREAM frames waiting to be read, beyond which they are a rapid reset whatever else they are: of these
+no more than were open can have had an answer, and the others are more than the bucket holds."""
+
 _RESET_HEADER = b"\0\0\4\3"  # the length of a RST_STREAM and its type
 _END_HEADERS = 4
 _STREAM = 0x7FFFFFFF  # without the reserved bit
@@ -402,6 +406,23 @@ class H2Server(_H2):
             stream_window=BROWSER_WINDOW,
             max_fields=MAX_REQUEST_FIELDS,
         )
+
+    def receive(self, data: bytes, now: float = 0.0) -> None:
+        """As any peer's; but a rapid reset that has come whole is ended before its first head is read."""
+        waiting = self._held + data
+        if waiting.count(_RESET_HEADER) > RESETS_AT_ONCE and not self.closing:
+            resets = sum(kind == _RST_STREAM for kind in self._kinds(waiting))
+            if resets > RESETS_AT_ONCE:
+                self._leave(ErrorCodes.ENHANCE_YOUR_CALM)
+                raise FloodFault(Flood.RESETS)
+        super().receive(data, now)
+
+    def _kinds(self, data: bytes) -> Iterator[int]:
+        """The kind of each frame that has come, whole or not."""
+        position = len(self._preface)
+        while len(data) - position >= _FRAME_HEADER:
+            yield data[position + 3]
+            position += _FRAME_HEADER + int.from_bytes(data[position : position + 3], "big")
 
     @property
     def held(self) -> int:

@@ -7,7 +7,7 @@
     SHOWING    the page is shown, a slice a turn; nothing is asked
     OVER       left, and stays so
 
-What is asked, and what an answer means, its reflector says. It belongs to whoever shows the scope: one stream,
+What is asked, and what an answer means, its reflector says. It belongs to whoever shows the scope: a stream,
 or a cache that many read. What it needs of the loop comes as values. An answer that is compressed, or of
 another type than JSON, is no answer.
 """

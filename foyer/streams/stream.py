@@ -1,4 +1,4 @@
-"""A stream's place on the wire: an exchange whose answer goes on while its feed has something to say (spec 05).
+"""A stream's place on the wire: an exchange whose answer goes on while its feed has more to say (spec 05).
 
 What is shown comes from the feed: a source of the stream's own, or one's share of a cache. Here it becomes
 content, with a heartbeat in between, and a browser that is slow to take it has its feed wait. A browser that

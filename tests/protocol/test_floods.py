@@ -26,7 +26,15 @@ from foyer.protocol.floods import (
 )
 from foyer.protocol.framing import CHECKED_CHUNKS, MAX_FIELDS
 from foyer.protocol.h1 import H1Client, H1Server
-from foyer.protocol.h2 import AHEAD, MAX_REQUEST_FIELDS, MAX_STREAMS, UPSTREAM_WINDOW, H2Client, H2Server
+from foyer.protocol.h2 import (
+    AHEAD,
+    MAX_REQUEST_FIELDS,
+    MAX_STREAMS,
+    RESETS_AT_ONCE,
+    UPSTREAM_WINDOW,
+    H2Client,
+    H2Server,
+)
 from foyer.protocol.machine import MAX_RESET_STREAMS
 from tests.support.raw_frames import (
     ACK,
@@ -911,3 +919,22 @@ def test_the_docs_have_each_kind_with_its_limit() -> None:
 def test_a_fault_names_its_kind_and_nothing_of_the_peers() -> None:
     for flood in Flood:
         assert str(FloodFault(flood)) == "a flood: " + flood.word.replace("_", " ")
+
+
+def test_a_rapid_reset_that_has_come_whole_is_ended_before_its_first_request() -> None:
+    talk = server()
+    before = [*talk.heard]
+    pairs = b"".join(headers(2 * n + 1, GET) + reset(2 * n + 1) for n in range(RESETS_AT_ONCE + 1))
+    with pytest.raises(FloodFault) as fault:
+        talk.codec.receive(pairs)
+    assert fault.value.flood is Flood.RESETS
+    assert talk.heard == before
+    assert list(frames(talk.says()))[-1].code == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+def test_content_that_looks_like_resets_is_content() -> None:
+    talk = server()
+    looks = reset(1) * (RESETS_AT_ONCE + 100)
+    heard = talk.hears(headers(1, POST, end=False) + data(1, looks, end=True))
+    assert heard[-1] == "1 end"
+    assert talk.flow[1] == len(looks)
