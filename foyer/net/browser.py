@@ -413,7 +413,9 @@ class BrowserConnection(Connection):
                 self._linger(goodbye=False)  # or a TCP reset takes what was to be delivered
             else:
                 self._cut_off()
-        elif codec.unread:
+        elif codec.unread or codec.multiplexed:
+            # Over HTTP/2 something is always on its way, WINDOW_UPDATE or PING: met by a closed socket, it
+            # would be answered with a TCP reset that takes what the browser has not read yet.
             self._linger()
         else:
             self._close()

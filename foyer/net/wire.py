@@ -163,8 +163,8 @@ class Wire(asyncio.BufferedProtocol):
 
     def _put(self, data: bytes) -> None:
         """Hands bytes to the transport, and stops reading from a peer that makes us write and never reads."""
-        if self._transport is None:
-            return
+        if self._transport is None or self._finished:
+            return  # behind our FIN TLS has still things to say: alerts, KeyUpdate, its close_notify
         self.written += len(data)
         self._transport.write(data)
         if self.congested and not self.choked and self.unsent > CHOKED:

@@ -25,6 +25,7 @@ import uvloop
 
 from foyer.app import Foyer
 from foyer.config import Config, load
+from foyer.exchange.endings import Cause
 from foyer.gate.wheel import TICK
 from foyer.measures import Measures
 from foyer.observe import Log
@@ -169,6 +170,30 @@ class Product:
         """Resident bytes of this process, foyer's and the test's."""
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize()
+
+    def cut(self, cause: Cause) -> None:
+        """Cuts whatever is open."""
+
+        def cut() -> None:
+            for exchange in self._foyer.front.open_exchanges:
+                exchange.cut(cause)
+
+        self.ask(cut)
+
+    def drain(self) -> None:
+        """As at the beginning of an end: each connection takes no more requests. New ones are accepted."""
+
+        def drain() -> None:
+            for connection in list(self._foyer._listener._connections):
+                connection.go_away()
+
+        self.ask(drain)
+
+    def on_uncaught(
+        self, handler: "Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None"
+    ) -> None:
+        """Whom foyer's loop tells of an exception that nobody caught; None for the usual."""
+        self.ask(lambda: self._loop.set_exception_handler(handler))
 
     def stop_serving(self, drain: float = 0.0) -> "Future[None]":
         """As after SIGTERM, with `drain` seconds for what is open. Does not wait for it."""
