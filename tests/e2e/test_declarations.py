@@ -15,8 +15,8 @@ MODULE = ASSETS[b"/_foyer/foyer.js"].content.decode()
 DECLARATIONS = ASSETS[b"/_foyer/foyer.d.ts"].content.decode()
 
 USE = """
-import { FoyerError, k8s, login, logout, requireSession, session } from "/_foyer/foyer.js";
-import type { Answer, Outcome, Session, Status } from "/_foyer/foyer.js";
+import { follow, FoyerError, k8s, login, logout, requireSession, session } from "/_foyer/foyer.js";
+import type { Answer, Following, KubernetesObject, Outcome, Session, Status } from "/_foyer/foyer.js";
 
 interface Note {
   metadata: { name: string; resourceVersion?: string };
@@ -50,6 +50,13 @@ export async function use(note: Note, signal: AbortSignal): Promise<string> {
   ]);
   const watch = await k8s<null>(`${path}?watch=1`, { stream: true });
   if (watch.outcome === "ok") watch.response.body?.getReader();
+  const scope = { group: "example.com", version: "v1", resource: "notes", namespace: "demo" };
+  const following: Following<LiveNote> = follow<LiveNote>(scope, showing, { signal });
+  follow({ version: "v1", resource: "secrets", projection: "krm-raw/v1" }, ({ objects, redacted, stop }) => {
+    for (const [uid, { metadata }] of objects) void [metadata.name, redacted.get(uid)?.[0]?.path];
+    stop();
+  });
+  following.stop();
   const out = await logout("/bye");
   if (out.outcome !== "ok") { const status = out.status; void status; }
   try { await session(); } catch (error) {
@@ -60,6 +67,28 @@ export async function use(note: Note, signal: AbortSignal): Promise<string> {
   return `${groups}${connector}${person.expiresAt}${changes.length}`;
 }
 
+interface LiveNote extends KubernetesObject {
+  spec: { text: string };
+}
+
+function showing({ state, retryAt, message, objects, changed }: Following<LiveNote>): string[] {
+  switch (state) {
+    case "connecting": case "live": case "stale": break;
+    case "waiting": return [message, new Date(retryAt ?? 0).toISOString()];
+    case "signed-out": case "refused": case "missing": case "invalid": case "error": case "stopped": return [message];
+    default: { const never: never = state; return never; }
+  }
+  return [...changed].map((uid) => objects.get(uid)?.spec.text ?? "");
+}
+
+// @ts-expect-error A scope has a version.
+follow({ resource: "pods" }, () => {});
+// @ts-expect-error A misspelt field of a scope.
+follow({ version: "v1", resource: "pods", namespce: "demo" }, () => {});
+// @ts-expect-error A projection that there is not.
+follow({ version: "v1", resource: "pods", projection: "raw" }, () => {});
+// @ts-expect-error What is shown is not the page's to change.
+follow({ version: "v1", resource: "pods" }, ({ objects }) => objects.clear());
 // @ts-expect-error Nobody is signed in until that is asked.
 session().then((found) => found.email);
 // @ts-expect-error Content is that of an ok answer only.
@@ -100,7 +129,7 @@ def test_they_declare_what_the_module_exports() -> None:
 
 def fields(interface: str) -> set[str]:
     (body,) = re.findall(rf"interface {interface}\b.*?\{{\n(.*?)^\}}", DECLARATIONS, re.MULTILINE | re.DOTALL)
-    return set(re.findall(r"^  (\w+)\??:", body, re.MULTILINE))
+    return set(re.findall(r"^  (?:readonly )?(\w+)\??:", body, re.MULTILINE))
 
 
 @pytest.mark.parametrize(
@@ -121,3 +150,17 @@ def test_every_answer_has_the_fields_declared(visit: Visit, expression: str, per
 def test_a_session_has_the_fields_declared(visit: Visit) -> None:
     assert set(call(visit(ADA), "session()")) == fields("Session") - {"connector"}
     assert set(call(visit(), "session()")) == fields("NoSession")
+
+
+def test_what_is_followed_has_what_is_declared_and_nothing_else(visit: Visit) -> None:
+    following = f"follow({{ version: 'v1', resource: 'configmaps', namespace: 'demo' }}, () => {{}})"
+    names = call(
+        visit(ADA),
+        f"""(() => {{
+            const followed = {following};
+            followed.stop();
+            const own = Object.getOwnPropertyNames(Object.getPrototypeOf(followed));
+            return [...Object.keys(followed), ...own.filter((name) => name !== "constructor")];
+        }})()""",
+    )
+    assert sorted(names) == sorted(fields("Following"))

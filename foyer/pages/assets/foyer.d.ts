@@ -89,6 +89,109 @@ export interface Options {
  */
 export function k8s<T = unknown>(path: string, options?: Options): Promise<Answer<T>>;
 
+/** What a stream shows (`/stream/v1`). Without a `namespace`: all of them, or a resource that is in none. */
+export interface Scope {
+  /** Absent for the core group. */
+  group?: string;
+  version: string;
+  /** In the plural, as in the API server's paths: `configmaps`. */
+  resource: string;
+  namespace?: string;
+  /** One object, which may be there or not. */
+  name?: string;
+  labelSelector?: string;
+  /** Which of several API servers. */
+  target?: string;
+  /**
+   * What is taken away: `krm-full/v1` (the default) leaves out managed fields and the values of Secrets,
+   * `krm-raw/v1` the managed fields only, `krm-spec/v1` the status as well.
+   */
+  projection?: "krm-raw/v1" | "krm-full/v1" | "krm-spec/v1";
+}
+
+/** What every object has; `T` says what those of a scope have besides. */
+export interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    uid: string;
+    name: string;
+    namespace?: string;
+    resourceVersion?: string;
+    creationTimestamp?: string;
+    labels?: { [key: string]: string };
+    annotations?: { [key: string]: string };
+  };
+}
+
+/** - `connecting`: nothing is known yet.
+ *  - `live`: what is shown is what there is.
+ *  - `stale`: it was; what there is now is on its way.
+ *  - `waiting`: there is no connection now. `retryAt` says when there will be another try, `message` why.
+ *
+ *  From here on they are final:
+ *  - `signed-out`: there is no session any more, or it is somebody else's, or the API server does
+ *    not take its token any more.
+ *  - `refused`: this person may not, by RBAC.
+ *  - `missing`: this foyer has no streams.
+ *  - `invalid`: there is no such scope.
+ *  - `error`: foyer says that trying again is of no use, or what answers is not foyer.
+ *  - `stopped`: by the page. */
+export type FollowState =
+  | "connecting"
+  | "live"
+  | "stale"
+  | "waiting"
+  | "signed-out"
+  | "refused"
+  | "missing"
+  | "invalid"
+  | "error"
+  | "stopped";
+
+/** A value that was left out of an object. */
+export interface Redaction {
+  /** Where it would be: a JSON Pointer, `/data/password`. */
+  path: string;
+  /** Rises when the value changes, while the stream is not opened anew. */
+  rev: number;
+}
+
+/** A scope as it is followed: the same one each time that the page is called. */
+export interface Following<T extends KubernetesObject = KubernetesObject> {
+  readonly state: FollowState;
+  /** With `waiting`, `stale` and final states: the word for why, of the stream (`FORBIDDEN`), of a `Status`
+   *  (`RequestRateExceeded`) or the module's own: `Unreachable`, `CutShort`, `Ended`, `Silent`, `Unreadable`. */
+  readonly reason: string;
+  /** For people; empty where there is no reason. */
+  readonly message: string;
+  /** When `waiting`: until then, as `Date.now()` counts. */
+  readonly retryAt: number | null;
+  /** By uid: all that there was when it was last `live`. */
+  readonly objects: ReadonlyMap<string, T>;
+  /** By uid, of objects of which something was left out. */
+  readonly redacted: ReadonlyMap<string, readonly Redaction[]>;
+  /** The uids of objects that are new, changed, or gone from `objects` since the page was last called. */
+  readonly changed: ReadonlySet<string>;
+  /** Ends it. The page is not called again. */
+  readonly stop: () => void;
+}
+
+/**
+ * Follows a scope, until it is stopped or the state is final.
+ *
+ * `changed` is called when the state is another or objects changed, never before `follow` has returned,
+ * and once for all that came together. Throws a `TypeError` for what can be no scope.
+ */
+export function follow<T extends KubernetesObject = KubernetesObject>(
+  scope: Scope,
+  changed: (following: Following<T>) => void,
+  options?: {
+    /** Stops it. */
+    signal?: AbortSignal | null;
+  },
+): Following<T>;
+
 export type Answer<T> = Ok<T> | NotOk;
 
 /** - `signed-out`: there is no session (any more). The only one that signing in mends.

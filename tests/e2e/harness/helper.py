@@ -16,7 +16,7 @@ def call(page: Page, expression: str, argument: Any = None) -> Any:
 
     Raises Playwright's `Error`, with JavaScript's in its message, where it throws or rejects.
     """
-    names = "session, requireSession, login, logout, k8s, FoyerError"
+    names = "session, requireSession, login, logout, k8s, follow, FoyerError"
     load = f'const {{ {names} }} = await import(new URL("/_foyer/foyer.js", self.origin));'
     return page.evaluate(f"async (it) => {{ {load} return await ({expression}); }}", argument)
 
