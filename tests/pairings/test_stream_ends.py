@@ -159,6 +159,8 @@ def test_a_shutdown_aborts_streams_at_once_and_lets_everything_else_end(own_pair
     assert watch.read_exactly(6) == b"event\n"
     request.end()
     assert watch.read_until_end() == Whole(b"event\n")
+    for exchange in (watch, *(stream.exchange for stream, _ in streams)):
+        exchange.browser.close()
     pairing.script.until(stopped.done, "foyer to stop")
     stopped.result()
 

@@ -7,8 +7,11 @@ from foyer.exchange.ports import HIGH_WATER
 from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams import source as sources
+from foyer.streams.errors import StreamError
 from foyer.streams.reflector import SLICE_ITEMS, STALL
-from foyer.streams.source import MAX_REFUSAL_BYTES, State
+from foyer.streams.resource import Resource
+from foyer.streams.source import MAX_REFUSAL_BYTES, Source, State
+from foyer.streams.watch import Change
 from tests.exchange.sides import Told
 from tests.streams.following import (
     COMPLETE,
@@ -16,7 +19,9 @@ from tests.streams.following import (
     added,
     bookmark,
     config_map,
+    error,
     modified,
+    opening,
     page,
     status,
 )
@@ -377,11 +382,12 @@ def test_the_snapshot_of_a_later_cycle_has_its_deadline_too() -> None:
 def test_the_time_that_a_slow_browser_takes_is_no_stall() -> None:
     staged = Staged()
     staged.respond(added(config_map(data=b'{"a":"%b"}' % (b"x" * HIGH_WATER))) + b"\n")
-    assert staged.side.paused
+    side = staged.side
+    assert side.paused
     staged.clocked.wait(10 * STALL)
     assert len(staged.clocked.places) == 1
     assert staged.types == ["reset", "added"]
-    assert not staged.side.paused
+    assert staged.side is side
     staged.clocked.wait(STALL - 2)
     assert len(staged.clocked.places) == 1
     staged.clocked.wait(4)
@@ -420,6 +426,45 @@ def test_whatever_it_is_doing_it_leaves_in_the_same_turn() -> None:
         assert staged.browser.told is Told.ABORTED
         assert staged.services.endings == [CutShort(Cause.SESSION_ENDED)]
         staged.assert_nothing_is_left()
+
+
+class Kept:
+    """A view of somebody who leaves the source to itself, as a cache that is read by others would."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.faults: list[Exception] = []
+
+    def reset(self) -> None:
+        self.told.append("reset")
+
+    def show(self, change: Change, resource: Resource) -> None:
+        self.told.append("show")
+
+    def delete(self, resource: Resource) -> None:
+        self.told.append("delete")
+
+    def synced(self) -> None:
+        self.told.append("synced")
+
+    def error(self, why: StreamError) -> None:
+        self.told.append(why.code.value)
+
+    def failed(self, error: Exception) -> None:
+        self.faults.append(error)
+
+
+def test_at_its_end_it_leaves_by_itself() -> None:
+    clocked, kept = Clocked(), Kept()
+    source = Source(clocked.server, opening().scope, kept, kept, IdToken(b"shared"))
+    source.start()
+    side = clocked.places[0].side
+    assert side is not None
+    side.answer(ResponseHead(200, JSON))
+    side.content(SNAPSHOT + error(403) + b"\n")
+    assert kept.told == ["reset", "show", "synced", "FORBIDDEN"]
+    assert (source.state, side.cancelled, len(clocked.wheel)) == (State.OVER, True, 0)
+    assert clocked.watches == {"user": 0}
 
 
 def test_one_that_has_left_tells_nobody_anything() -> None:
