@@ -3,30 +3,30 @@
 import pytest
 
 from tests.pairings.counts import Counted
-from tests.support.pairings import JSON, Pairing, SignedIn
+from tests.support.leaks import Leaks
+from tests.support.pairings import JSON, Pairing, Products, SignedIn
 from tests.support.script import Whole
-from tests.support.streams import SCOPE, STREAM, Page, live
+from tests.support.streams import SCOPE, STREAM, Page, line, live
 
 # What is no scope.
 
 INVALID = [
-    ("", "version=v1&resource=configmaps&token=", "version=v1&resource=configmaps"),
-    ("", "version=v1&resource=ConfigMap", "version=v1"),
+    ("version=v1&resource=configmaps&token=", "version=v1&resource=configmaps"),
+    ("version=v1&resource=ConfigMap", "version=v1"),
     (
-        "",
         "version=v1&resource=configmaps&namespace=a&namespace=b",
         "version=v1&resource=configmaps&namespace=a",
     ),
-    ("", "resource=configmaps", "resource=configmaps"),
-    ("", f"{SCOPE}&target=elsewhere", SCOPE),
-    ("", f"{SCOPE}&projection=krm-none/v1", SCOPE),
-    ("", "", ""),
+    ("resource=configmaps", "resource=configmaps"),
+    (f"{SCOPE}&target=elsewhere", SCOPE),
+    (f"{SCOPE}&projection=krm-none/v1", SCOPE),
+    ("", ""),
 ]
 
 
-@pytest.mark.parametrize(("_", "query", "shown"), INVALID)
+@pytest.mark.parametrize(("query", "shown"), INVALID)
 def test_a_scope_that_cannot_be_read_is_an_event_and_asks_nothing(
-    pairing: Pairing, _: str, query: str, shown: str
+    pairing: Pairing, query: str, shown: str
 ) -> None:
     secret = "eyJhbGciOi.sRtK.Xy"
     query = query + secret if query.endswith("token=") else query
@@ -40,6 +40,32 @@ def test_a_scope_that_cannot_be_read_is_an_event_and_asks_nothing(
     [logged] = pairing.logged("refused")
     assert (logged["by"], logged["reason"], logged["scope"]) == ("foyer", "SCOPE_INVALID", shown)
     assert secret not in str(pairing.log)
+
+
+# Versions without an order.
+
+
+def without_order(pairing: Pairing) -> str:
+    """What becomes of a live event whose version is no number."""
+    stream, request = live(pairing)
+    request.send(line("MODIFIED", version="abc", data=b"{}"))
+    event = stream.next()
+    if event["type"] == "error":
+        assert isinstance(stream.end(), Whole)
+    return str(event.get("code", event["type"]))
+
+
+def test_a_version_that_is_no_number_ends_a_stream_unless_its_resource_may_have_one(
+    browser_version: str, products: Products
+) -> None:
+    product = products.start("h2", True, {"stream-lenient-ordering": "notes.example.com"})
+    pairing = Pairing(browser_version, products.upstream("h2"), product, Leaks(), tls=True)
+    assert without_order(pairing) == "INTERNAL"
+    product.flags["stream-lenient-ordering"] = "notes.example.com,configmaps"
+    product.reload()
+    assert without_order(pairing) == "modified"
+    pairing.leave()
+    product.stop()
 
 
 # The gate's refusals are interruptions.
