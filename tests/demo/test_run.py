@@ -110,6 +110,38 @@ def test_the_editor_signs_in_and_what_she_changes_arrives_on_an_open_watch(http2
     run(test, http2=http2)
 
 
+@pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
+def test_her_notes_are_a_stream_and_a_stream_of_what_is_not_hers_to_see_is_refused(http2: bool) -> None:
+    scope = "/stream/v1?group=example.com&version=v1&resource=notes&namespace=demo"
+
+    async def test(ada: Visitor) -> None:
+        await ada.sign_in(ADA)
+        async with ada.client.stream("GET", ada.url + scope) as answer:
+            events = _events(answer)
+            snapshot = [await anext(events) for _ in range(6)]
+            assert [event["type"] for event in snapshot] == ["reset", *["added"] * 4, "synced"]
+            head = {"apiVersion": "example.com/v1", "kind": "Note", "metadata": {"generateName": "n-"}}
+            created = (await ada.post(NOTES, head | {"spec": {"text": "hello"}})).json()
+            event = await anext(events)
+            assert (event["type"], event["object"]["spec"]) == ("added", created["spec"])
+            assert "managedFields" not in event["object"]["metadata"]
+            assert (await ada.post("/auth/logout")).status_code == 204
+            with pytest.raises(httpx.TransportError):
+                await anext(events)
+        await ada.sign_in(BOB)
+        refused = await ada.get("/stream/v1?version=v1&resource=secrets&namespace=demo")
+        assert '"code":"FORBIDDEN"' in refused.text
+        assert 'User \\"bob@example.com\\" cannot' in refused.text
+
+    run(test, http2=http2)
+
+
+async def _events(answer: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    async for line in answer.aiter_lines():
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
+
+
 def test_the_reader_is_refused_by_kubernetes_in_its_own_words() -> None:
     async def test(bob: Visitor) -> None:
         await bob.sign_in(BOB)
