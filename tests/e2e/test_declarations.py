@@ -75,7 +75,8 @@ function showing({ state, retryAt, message, objects, changed }: Following<LiveNo
   switch (state) {
     case "connecting": case "live": case "stale": break;
     case "waiting": return [message, new Date(retryAt ?? 0).toISOString()];
-    case "signed-out": case "refused": case "missing": case "invalid": case "error": case "stopped": return [message];
+    case "signed-out": case "refused": case "missing": case "invalid": case "error": case "stopped":
+      return [message];
     default: { const never: never = state; return never; }
   }
   return [...changed].map((uid) => objects.get(uid)?.spec.text ?? "");
@@ -153,7 +154,7 @@ def test_a_session_has_the_fields_declared(visit: Visit) -> None:
 
 
 def test_what_is_followed_has_what_is_declared_and_nothing_else(visit: Visit) -> None:
-    following = f"follow({{ version: 'v1', resource: 'configmaps', namespace: 'demo' }}, () => {{}})"
+    following = "follow({ version: 'v1', resource: 'configmaps', namespace: 'demo' }, () => {})"
     names = call(
         visit(ADA),
         f"""(() => {{

@@ -534,8 +534,8 @@ function failure({ code, message, terminal, retryAfterMs }) {
 /** An answer in the stream's place. */
 function refusal({ outcome, status, reason, message, retryAfter }) {
   const passes = status === 429 || status >= 500 || reason === "Unreachable" || reason === "CutShort";
-  let state = passes ? "waiting" : status === 400 ? "invalid" : "error";
-  if (REFUSALS.includes(outcome)) state = outcome;
+  const final = status === 400 || status === 422 ? "invalid" : "error";
+  const state = REFUSALS.includes(outcome) ? outcome : passes ? "waiting" : final;
   return { state, reason, message, after: (retryAfter ?? 0) * 1000 };
 }
 
