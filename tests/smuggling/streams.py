@@ -89,8 +89,22 @@ def well_formed(stream: Stream) -> bool:
     return method != b"" and set(method) <= _TOKEN and stream.end
 
 
+def is_overlong(stream: Stream) -> bool:
+    """Whether there is content beyond its length.
+
+    Left out here: a proxy before or behind has begun such a request, or logged it, before anybody can know
+    that more follows, and so their records differ. That none goes up as whole is held by tests/pairings.
+    """
+    lengths = [value for name, value in stream.fields if name == b"content-length" and value.isdigit()]
+    return any(int(length) < sum(map(len, stream.content)) for length in lengths)
+
+
 def streams() -> Iterator[tuple[str, Stream]]:
     """Every one, by name."""
+    return ((name, stream) for name, stream in _streams() if not is_overlong(stream))
+
+
+def _streams() -> Iterator[tuple[str, Stream]]:
     for name, fields in _FIELDS.items():
         yield f"field, {name}", Stream((*PSEUDO, ME, *fields))
         yield f"field, {name}: a hidden request", Stream((*PSEUDO, ME, *fields), (HIDDEN,))
@@ -139,7 +153,8 @@ def near_misses(seed: int) -> Iterator[Stream]:
     whole = [stream for _, stream in streams()]
     while True:
         stream = _near_miss(source, source.choice(whole))
-        yield stream
+        if not is_overlong(stream):
+            yield stream
 
 
 def _near_miss(source: Random, base: Stream) -> Stream:
