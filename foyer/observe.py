@@ -267,6 +267,18 @@ class Log:
         """The file changed and cannot be used: the old secret stays."""
         self.error("client secret refused", reason=reason)
 
+    def shared_token_reloaded(self) -> None:
+        """Shared watches and access reviews from now on are asked for with the new token."""
+        self.info("shared watch token reloaded")
+
+    def shared_token_refused(self, reason: str) -> None:
+        """The file changed and cannot be used: the old token stays."""
+        self.error("shared watch token refused", reason=reason)
+
+    def shared_identity_refused(self) -> None:
+        """The API server does not let the shared watch token do what it is for. At most one a minute."""
+        self.error("shared watch identity refused")
+
     def roots_reloaded(self, flag: str) -> None:
         """New connections are verified by the new roots of the file that `flag` names."""
         self.info("roots reloaded", flag=flag)

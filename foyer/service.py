@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -33,7 +34,11 @@ from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.roots import Roots
 from foyer.session.keys import Keyring, KeysError
+from foyer.session.seal import IdToken
+from foyer.streams.access import Access
+from foyer.streams.budget import Budget
 from foyer.streams.scope import Targets
+from foyer.streams.shared import Shared
 from foyer.streams.source import Server
 
 P = TypeVar("P", str, str | None)
@@ -67,6 +72,8 @@ class Service:
         )
         self._issuer_roots = Roots("-oidc-ca-file", config.oidc.ca_file, log, extra=True)
         self._server_roots = Roots("-kubernetes-ca-file", config.kubernetes.ca_file, log, extra=False)
+        token_file = config.streams.shared.token_file
+        self._shared_token = None if token_file is None else self._watched_token(token_file)
 
     def compose(self, turn: Turn, wheel: Wheel, ready: Callable[[], bool]) -> Front:
         """Everything between the files and a listener, on the running loop. `ready` is `/readyz`'s answer."""
@@ -97,16 +104,20 @@ class Service:
         measures.streams_open = lambda: gate.streams.per_replica
         self._login = login = Login(_settings(config), self._issuer, self._keyring)
         pages, log = self._pages, self._log
+        streamed = Server(
+            self._upstream.open,
+            authority,
+            wheel,
+            turn.now,
+            partial(turn.later, upstream=True),
+            measures.watches_open,
+        )
+        people = ApiServer(partial(whole_answer, self._upstream.open), authority)
+        self._shared = self._share(streamed, people)
         self._streaming = Streaming(
             gate=gate,
-            server=Server(
-                self._upstream.open,
-                authority,
-                wheel,
-                turn.now,
-                partial(turn.later, upstream=True),
-                measures.watches_open,
-            ),
+            server=streamed,
+            shared=self._shared,
             targets=_TARGETS,
             log=log,
             lenient=config.streams.lenient,
@@ -126,7 +137,7 @@ class Service:
             identified=Identified(
                 gate=gate,
                 pages=pages,
-                server=ApiServer(partial(whole_answer, self._upstream.open), authority),
+                server=people,
                 clock=time.time,
                 origin=origin,
             ),
@@ -135,6 +146,29 @@ class Service:
             log=log,
             measures=measures,
             kubernetes=Kubernetes(self._upstream, authority),
+        )
+
+    def _share(self, server: Server, people: ApiServer) -> Shared:
+        """Shared watches, whose every request draws on one budget: lists, watches and reviews."""
+        loop, config = asyncio.get_running_loop(), self._config.streams.shared
+        budget = Budget(server.open_side, config.qps, server.now, loop.call_later)
+        access = Access(
+            people=people,
+            server=ApiServer(partial(whole_answer, budget.open), server.authority),
+            token=self._token,
+            ttl=config.decision_ttl,
+            now=server.now,
+            measures=self._measures,
+        )
+        return Shared(
+            resources=config.resources,
+            server=replace(server, open_side=budget.open, identity="shared"),
+            access=access,
+            recheck_interval=config.recheck_interval,
+            soon=loop.call_soon,
+            token=self._token,
+            lenient=lambda: self._config.streams.lenient,
+            measures=self._measures,
         )
 
     async def discover(self) -> None:
@@ -154,6 +188,8 @@ class Service:
         """Looks at every file, and reads again what has changed."""
         for watched in (self._keys, self._secret, self._issuer_roots, self._server_roots):
             watched.poll()
+        if self._shared_token is not None:
+            self._shared_token.poll()
         self._trust()
 
     def take(self, config: SignInConfig) -> None:
@@ -166,12 +202,15 @@ class Service:
         secret = _moved("-oidc-client-secret-file", self._secret.at, config.oidc.client_secret_file)
         issuer_roots = _moved("-oidc-ca-file", self._issuer_roots.at, config.oidc.ca_file)
         server_roots = _moved("-kubernetes-ca-file", self._server_roots.at, config.kubernetes.ca_file)
+        shared_token = self._shared_token_of(config)
         self._config = config
-        self._keys, self._secret = keys, secret
+        self._keys, self._secret, self._shared_token = keys, secret, shared_token
         self._issuer_roots, self._server_roots = issuer_roots, server_roots
         self._gate.absolute_timeout = config.session.absolute_timeout
         self._login.settings = _settings(config)
         self._streaming.lenient = config.streams.lenient
+        self._shared.resources = config.streams.shared.resources
+        self._shared.token_changed()
         self._trust()
 
     def close(self) -> None:
@@ -188,6 +227,32 @@ class Service:
 
     def _keyring(self) -> Keyring:
         return self._keys.value
+
+    # The token of shared watches.
+
+    def _token(self) -> IdToken:
+        assert self._shared_token is not None, "nothing is shared without a token"
+        return self._shared_token.value
+
+    def _watched_token(self, file: str) -> WatchedFile[IdToken]:
+        return WatchedFile(
+            file,
+            lambda content: IdToken(contents.token(content)),
+            on_change=lambda _: self._token_reloaded(),
+            on_refused=self._log.shared_token_refused,
+        )
+
+    def _token_reloaded(self) -> None:
+        self._shared.token_changed()
+        self._log.shared_token_reloaded()
+
+    def _shared_token_of(self, config: SignInConfig) -> WatchedFile[IdToken] | None:
+        """What another configuration says. Where that shares nothing any more, open streams keep theirs."""
+        file, watched = config.streams.shared.token_file, self._shared_token
+        if file is None:
+            return watched
+        at = self._watched_token if watched is None else watched.at
+        return _moved("-shared-watch-token-file", at, file)
 
 
 def _settings(config: SignInConfig) -> LoginSettings:

@@ -18,6 +18,7 @@ from foyer.config.parts import (
     LoginConfig,
     OidcConfig,
     SessionConfig,
+    SharedConfig,
     SignInConfig,
     StreamsConfig,
     TlsFiles,
@@ -36,6 +37,7 @@ __all__ = [
     "Origin",
     "Reloaded",
     "SessionConfig",
+    "SharedConfig",
     "SignInConfig",
     "StreamsConfig",
     "TlsFiles",
@@ -129,8 +131,20 @@ def _sign_in(values: Mapping[str, Any], login: LoginConfig) -> SignInConfig:
         login=login,
         kubernetes=KubernetesConfig(values["kubernetes-server"], values["kubernetes-ca-file"]),
         session=SessionConfig(values["session-keys-file"], values["session-absolute-timeout"]),
-        streams=StreamsConfig(lenient=values["stream-lenient-ordering"] or frozenset()),
+        streams=StreamsConfig(
+            lenient=values["stream-lenient-ordering"] or frozenset(), shared=_shared(values)
+        ),
         limits=bounds.limits(values),
+    )
+
+
+def _shared(values: Mapping[str, Any]) -> SharedConfig:
+    return SharedConfig(
+        resources=values["shared-watch-resources"] or frozenset(),
+        token_file=values["shared-watch-token-file"],
+        recheck_interval=values["shared-watch-recheck-interval"],
+        decision_ttl=values["shared-watch-decision-ttl"],
+        qps=values["shared-watch-qps"],
     )
 
 
@@ -149,12 +163,27 @@ def _check_tls(settings: Settings) -> None:
     _check(settings, "tls-key-file", lambda file: contents.check_private_key(cert_file, file))
 
 
+def _check_shared(settings: Settings) -> None:
+    resources, token_file = settings["shared-watch-resources"], settings["shared-watch-token-file"]
+    if (resources is None) != (token_file is None):
+        given, missing = "-shared-watch-resources", "-shared-watch-token-file"
+        if resources is None:
+            given, missing = missing, given
+        raise ConfigError(missing, f"needed beside {given}: give both or neither")
+    if settings["shared-watch-decision-ttl"] > settings["shared-watch-recheck-interval"]:
+        raise settings.refused(
+            "shared-watch-decision-ttl", "should not be above -shared-watch-recheck-interval"
+        )
+    _check(settings, "shared-watch-token-file", lambda file: contents.token(contents.filled(file)))
+
+
 def _check_sign_in(settings: Settings) -> LoginConfig:
     """Looks into every file that signing in needs; the one that is read only now is what it returns."""
     _check(settings, "oidc-client-secret-file", lambda file: contents.secret(contents.filled(file)))
     _check(settings, "oidc-ca-file", contents.check_certificates)
     _check(settings, "kubernetes-ca-file", contents.check_certificates)
     _check(settings, "session-keys-file", lambda file: contents.check_keys(contents.filled(file)))
+    _check_shared(settings)
     return _check(settings, "login-config-file", _login) or LoginConfig()
 
 

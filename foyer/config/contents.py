@@ -34,6 +34,14 @@ def secret(content: bytes) -> bytes:
     return alone
 
 
+def token(content: bytes) -> bytes:
+    """A bearer token (RFC 6750 section 2.1) alone in its file, with a newline behind it or without."""
+    alone = content.removesuffix(b"\n").removesuffix(b"\r")
+    if not re.fullmatch(rb"[A-Za-z0-9._~+/-]+=*", alone):
+        raise ValueError("should hold one bearer token and nothing else")
+    return alone
+
+
 def check_keys(content: bytes) -> None:
     """A session keys file."""
     # Here, so that help needs no cryptography.

@@ -182,6 +182,56 @@ FLAGS: tuple[Flag, ...] = (
         many=True,
         reload=Reload.NOW,
     ),
+    Flag(
+        "shared-watch-resources",
+        "Streams",
+        "list",
+        values.resources,
+        "Resources, as kubectl names them, whose streams read one watch a scope instead of one each:"
+        " notes.example.com,configmaps. Each person is still asked about at the API server. Give it with"
+        " -shared-watch-token-file.",
+        many=True,
+        # Open streams stay as they are; those that open later are shared or not.
+        reload=Reload.NOW,
+    ),
+    Flag(
+        "shared-watch-token-file",
+        "Streams",
+        "file",
+        values.path,
+        "The token that shared watches and access reviews are asked for with, alone in a file: of an account"
+        " that may list and watch these resources and create subjectaccessreviews. Read again when it"
+        " changes.",
+        reload=Reload.NOW,
+    ),
+    Flag(
+        "shared-watch-recheck-interval",
+        "Streams",
+        "duration of at least 1s",
+        values.recheck_interval,
+        "How often the API server is asked whether a shared stream may go on.",
+        # With the TTL and the time of a review and a write, a revoked right ends a stream within a minute.
+        default="30s",
+    ),
+    Flag(
+        "shared-watch-decision-ttl",
+        "Streams",
+        "duration",
+        values.duration,
+        "How long its answer holds for streams of the same person and scope. At most the recheck interval.",
+        # A page that opens nine streams, and does so again when it is reloaded, is asked about once.
+        default="10s",
+    ),
+    Flag(
+        "shared-watch-qps",
+        "Streams",
+        "number a second",
+        values.rate,
+        "Requests a second that may be sent with the shared token, lists, watches and reviews together, and"
+        " twice as many at once. More wait for their turn.",
+        # 200 people with a scope each make 13 reviews a second; as many again open streams every minute.
+        default="100",
+    ),
     *bounds.FLAGS,
 )
 

@@ -54,10 +54,26 @@ class LoginConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedConfig:
+    """Which streams read shared watches, with whose token, and how those who read them are asked about.
+
+    `resources` as kubectl names them, and none without a `token_file`. `recheck_interval` (at least 1) and
+    `decision_ttl` (at most that) in seconds, `qps` in requests a second.
+    """
+
+    resources: frozenset[str]
+    token_file: str | None
+    recheck_interval: float
+    decision_ttl: float
+    qps: float
+
+
+@dataclass(frozen=True, slots=True)
 class StreamsConfig:
     """`lenient`: resources, as kubectl names them, whose versions may be without an order."""
 
     lenient: frozenset[str]
+    shared: SharedConfig
 
 
 @dataclass(frozen=True, slots=True)

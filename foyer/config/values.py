@@ -188,6 +188,14 @@ def check_interval(text: str) -> float:
     return seconds
 
 
+def recheck_interval(text: str) -> float:
+    """A duration of at least a second, the wheel's tick."""
+    seconds = duration(text)
+    if seconds < 1:
+        raise ValueError("should be a duration of at least 1s")
+    return seconds
+
+
 def session_timeout(text: str) -> float:
     """A duration of at least a second, because sessions end in whole seconds (spec 02)."""
     seconds = duration(text)

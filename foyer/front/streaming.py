@@ -11,8 +11,10 @@ from foyer.gate.gate import Gate
 from foyer.observe import Asked, Log
 from foyer.session.seal import IdToken
 from foyer.streams import scope
+from foyer.streams.cache import REFUSED
 from foyer.streams.errors import Code, StreamError
 from foyer.streams.scope import Opening, Targets
+from foyer.streams.shared import Shared
 from foyer.streams.source import Server, Source
 from foyer.streams.stream import Common, Stream, refused
 from foyer.streams.view import StreamView
@@ -20,12 +22,22 @@ from foyer.streams.view import StreamView
 REFUSALS = frozenset((Code.FORBIDDEN, Code.UNAUTHENTICATED, Code.SCOPE_INVALID))
 """Ends of a stream that are somebody's decision, and a line in the log."""
 
+COMPLAINT_INTERVAL = 60.0
+"""Seconds from one line about foyer's own identity to the next: its refusal ends every shared stream."""
+
 
 class Streaming:
     """The route's answers."""
 
     def __init__(
-        self, *, gate: Gate, server: Server, targets: Targets, log: Log, lenient: frozenset[str]
+        self,
+        *,
+        gate: Gate,
+        server: Server,
+        shared: Shared,
+        targets: Targets,
+        log: Log,
+        lenient: frozenset[str],
     ) -> None:
         """`lenient` names, as kubectl does, the resources whose versions may be without an order.
 
@@ -33,8 +45,10 @@ class Streaming:
         """
         self.lenient = lenient
         self._server = server
+        self._shared = shared
         self._targets = targets
         self._log = log
+        self._complain_at = 0.0
         self._common = Common(gate.wheel, gate.now, gate.limits.stream_write_timeout, self._ended)
 
     def serve(self, exchange: Exchange, query: bytes, token: IdToken) -> None:
@@ -46,6 +60,11 @@ class Streaming:
             exchange.answer(refused(opening))
             return
         stream = Stream(self._common, exchange, opening)
+        if self._shared.shares(opening.scope):
+            subscriber = self._shared.subscriber(opening, stream)
+            stream.begin(subscriber)
+            subscriber.open(token)
+            return
         view = StreamView(opening, stream)
         lenient = opening.scope.kubectl_name in self.lenient
         source = Source(self._server, opening.scope, view, stream, token, lenient=lenient)
@@ -55,6 +74,9 @@ class Streaming:
     def _ended(self, exchange: Exchange, opening: Opening, why: StreamError) -> None:
         if why.code in REFUSALS:
             self._refused("kubernetes", exchange, why, opening.scope.query())
+        elif why is REFUSED and self._common.now() >= self._complain_at:
+            self._complain_at = self._common.now() + COMPLAINT_INTERVAL
+            self._log.shared_identity_refused()
 
     def _refused(self, by: str, exchange: Exchange, why: StreamError, shown: str) -> None:
         asked = exchange.asked

@@ -1,8 +1,9 @@
-"""Self-reviews: what the API server says of the person whose token it is (spec 01, Routes).
+"""Reviews: what the API server says of the person whose token it is (spec 01, Routes), or of another.
 
     SelfSubjectReview         who am I      authentication.k8s.io/v1
     SelfSubjectRulesReview    what may I    authorization.k8s.io/v1
     SelfSubjectAccessReview   may I         authorization.k8s.io/v1
+    SubjectAccessReview       may they      authorization.k8s.io/v1
 
 A review has one of three outcomes: what was asked for, read field by field; the API server's own
 refusal (4xx), held to the rules of everything that comes back; or nothing usable. What has the
@@ -50,13 +51,14 @@ class Rules(NamedTuple):
 
 
 class Question(NamedTuple):
-    """May I `verb` this? A `resource` that begins with `/` is a URL path, to which only the verb applies."""
+    """May somebody `verb` this? A `resource` that begins with `/` is a URL path: the verb alone applies."""
 
     verb: str
     resource: str
     group: str = ""
     namespace: str = ""
     name: str = ""
+    version: str = ""
 
 
 class Decision(NamedTuple):
@@ -98,6 +100,16 @@ async def may(server: ApiServer, token: IdToken, question: Question) -> Decision
     """Whether they may do this one thing."""
     spec = {"spec": _asked(question)}
     return await _review(server, token, _AUTHORIZATION, "SelfSubjectAccessReview", spec, _decision)
+
+
+async def may_they(
+    server: ApiServer, token: IdToken, user_info: UserInfo, question: Question
+) -> Decision | Refused | Unusable:
+    """Whether whoever `user_info` is may do this one thing. `token` is of somebody who may ask that."""
+    # The one field that the two kinds name differently.
+    subject = {"user" if name == "username" else name: value for name, value in user_info.items()}
+    spec = {"spec": {**_asked(question), **subject}}
+    return await _review(server, token, _AUTHORIZATION, "SubjectAccessReview", spec, _decision)
 
 
 async def _review(
@@ -149,6 +161,7 @@ def _asked(question: Question) -> Document:
         "namespace": question.namespace,
         "verb": question.verb,
         "group": question.group,
+        "version": question.version,
         "resource": resource,
         "subresource": subresource,
         "name": question.name,
@@ -212,10 +225,11 @@ def _rule(value: object) -> Rule | None:
 
 
 def _decision(status: Document) -> Decision | Unusable:
-    allowed = status.get("allowed")
-    if not isinstance(allowed, bool):
+    allowed, denied = status.get("allowed"), status.get("denied") or False
+    if not isinstance(allowed, bool) or not isinstance(denied, bool):
         return Unusable("document")
-    return Decision(allowed, _said(status.get("reason")), _said(status.get("evaluationError")))
+    # One authorizer may have allowed what another denies, and that is a denial.
+    return Decision(allowed and not denied, _said(status.get("reason")), _said(status.get("evaluationError")))
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

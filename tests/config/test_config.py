@@ -24,6 +24,7 @@ from foyer.config import (
     OidcConfig,
     Origin,
     SessionConfig,
+    SharedConfig,
     SignInConfig,
     StreamsConfig,
     TlsFiles,
@@ -47,6 +48,7 @@ class Place:
         self.write("tls.key", leaf.private_key_pem.bytes())
         self.write("ca.crt", self.authority.cert_pem.bytes())
         self.write("secret", b"the-s3cret\n")
+        self.write("token", b"the-s3cret\n")
         self.write("keys", base64.b64encode(os.urandom(32)) + b"\n")
         self.flags = {
             "public-url": "https://foyer.test:8443",
@@ -98,7 +100,7 @@ def test_the_least_configuration_has_every_default(place: Place) -> None:
         login=LoginConfig(),
         kubernetes=KubernetesConfig(Origin("https", "api.test", 6443), None),
         session=SessionConfig(place.path("keys"), 8 * 3600),
-        streams=StreamsConfig(frozenset()),
+        streams=StreamsConfig(frozenset(), SharedConfig(frozenset(), None, 30, 10, 100)),
         limits=Limits(),
     )
 
@@ -181,6 +183,78 @@ def test_an_empty_metrics_listener_is_none_from_wherever_it_comes(place: Place) 
     )
     assert [config.metrics_listen for config in given] == [None, None, None]
     assert load([]).metrics_listen == Address("", 9090), "without sign-in too"
+
+
+# Shared watches
+
+
+def test_shared_watches_are_their_resources_and_a_token(place: Place) -> None:
+    config = load(
+        place.arguments(
+            shared_watch_resources="notes.example.com,configmaps",
+            shared_watch_token_file=place.path("token"),
+            shared_watch_recheck_interval="1m",
+            shared_watch_decision_ttl="1m",
+            shared_watch_qps="0.5",
+            stream_lenient_ordering="pods",
+        )
+    )
+    shared = SharedConfig(
+        frozenset(("notes.example.com", "configmaps")), place.path("token"), 60, 60, qps=0.5
+    )
+    assert signing_in(config).streams == StreamsConfig(frozenset(("pods",)), shared)
+
+
+@pytest.mark.parametrize("given", ["shared-watch-resources", "shared-watch-token-file"])
+def test_resources_and_token_come_together(place: Place, given: str) -> None:
+    both = {"shared-watch-resources": "configmaps", "shared-watch-token-file": place.path("token")}
+    with pytest.raises(ConfigError, match=f"needed beside -{given}: give both or neither") as refused:
+        load([*place.arguments(), f"-{given}={both[given]}"])
+    [missing] = both.keys() - {given}
+    assert refused.value.flag == f"-{missing}"
+
+
+@pytest.mark.parametrize(("recheck", "ttl"), [("30s", "31s"), ("9s", None), ("1s", "1001ms")])
+def test_a_decision_holds_no_longer_than_until_it_is_asked_for_again(
+    place: Place, recheck: str, ttl: str | None
+) -> None:
+    given = {} if ttl is None else {"shared_watch_decision_ttl": ttl}
+    error = place.refusal(shared_watch_recheck_interval=recheck, **given)
+    assert error.flag == "-shared-watch-decision-ttl"
+    assert error.message == "should not be above -shared-watch-recheck-interval"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        b" \n",
+        b"the s3cret",
+        b"the-s3cret\nmore",
+        b"the-s3cret\n\n",
+        b"=",
+        b"\xffs3cret",
+        b"s3cret\0",
+    ],
+)
+def test_a_token_file_that_holds_no_token_is_refused(place: Place, content: bytes) -> None:
+    place.write("token", content)
+    error = place.refusal(shared_watch_resources="configmaps", shared_watch_token_file=place.path("token"))
+    assert error.flag == "-shared-watch-token-file"
+
+
+def test_a_token_file_that_is_not_there_is_refused(place: Place) -> None:
+    error = place.refusal(shared_watch_resources="configmaps", shared_watch_token_file=place.path("none"))
+    assert (error.flag, error.message) == (
+        "-shared-watch-token-file",
+        "the file cannot be read: no such file or directory",
+    )
+
+
+@pytest.mark.parametrize("content", [b"a.b-c_d~e+f/g==", b"token\n", b"token\r\n"])
+def test_a_token_is_a_bearer_token_without_its_newline(content: bytes) -> None:
+    assert contents.token(content) == content.strip()
 
 
 # Without sign-in
@@ -360,6 +434,9 @@ OTHER = {
     "oidc-scopes": "openid",
     "kubernetes-server": "https://other.test",
     "session-absolute-timeout": "1h",
+    "shared-watch-recheck-interval": "40s",
+    "shared-watch-decision-ttl": "9s",
+    "shared-watch-qps": "0.5",
     **{name.replace("_", "-"): value for name, value in BOUNDS.items()},
 }
 """For each flag another value; for one of a file, a copy of it."""
@@ -371,6 +448,8 @@ def other(place: Place, flag: Flag) -> dict[str, str]:
             "tls-cert-file": place.path("tls.crt"),
             "tls-key-file": place.path("tls.key"),
         }
+    if flag.name in ("shared-watch-resources", "shared-watch-token-file"):
+        return {"shared-watch-resources": "configmaps", "shared-watch-token-file": place.path("token")}
     if flag.name in OTHER:
         return {flag.name: OTHER[flag.name]}
     contents = {"login-config-file": b"sessionClaims: {groups: /roles}", "config-file": b"{}"}

@@ -44,6 +44,9 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "metrics-listen": ":9090",
         "oidc-scopes": "openid,email,profile",
         "session-absolute-timeout": "8h",
+        "shared-watch-recheck-interval": "30s",
+        "shared-watch-decision-ttl": "10s",
+        "shared-watch-qps": "100",
         "session-request-rate": "20",
         "session-request-burst": "100",
         "max-session-concurrent-requests": "64",
@@ -79,6 +82,8 @@ def test_only_what_begins_anew_with_each_login_or_connection_changes_on_a_reload
         "session-keys-file",
         "session-absolute-timeout",
         "stream-lenient-ordering",
+        "shared-watch-resources",
+        "shared-watch-token-file",
     }
 
 

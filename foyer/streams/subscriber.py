@@ -1,0 +1,339 @@
+"""One stream that reads a shared watch: a `Feed` (spec 05, Shared watches).
+
+    NAMELESS    who it is of is asked, once
+    ASKING      whether they may is asked: before the watch is joined, and before each new snapshot
+    WAITING     they may, and the cache is not complete
+    SNAPSHOT    what is there is written, as the browser takes it
+    LIVE        and then what changes
+    OVER        left, and stays so
+
+    NAMELESS → ASKING → WAITING → SNAPSHOT → LIVE
+    WAITING → ASKING            the cache was long in coming: it is asked again
+    SNAPSHOT, LIVE → WAITING    continuity was lost, or the browser was too slow
+    every state → OVER          refused, the watch's end, or the stream's own
+
+Of what it shows it holds nothing but two places in what everybody reads. What is its own are `seq` and the
+revisions of what is redacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol
+
+from foyer.exchange.ports import Cancellable
+from foyer.session.seal import IdToken
+from foyer.streams import errors
+from foyer.streams.access import Subject, Verdict, question
+from foyer.streams.cycle import Wire
+from foyer.streams.errors import StreamError
+from foyer.streams.fanout import FRAME_BYTES, Line
+from foyer.streams.grants import Grant, Grants
+from foyer.streams.projection import Projection
+from foyer.streams.scope import Opening, Scope
+from foyer.streams.showing import QUEUE_MOST, Entry, Gone, Lost, Reader, Showing, Shown
+from foyer.streams.sse import Frame
+
+OVERFLOW = errors.resync("The stream fell too far behind, and begins again.")
+
+
+class State(Enum):
+    """What a subscriber is doing; the transitions are at the top of this file."""
+
+    NAMELESS = "who it is of is asked"
+    ASKING = "whether they may is asked"
+    WAITING = "the cache is not complete"
+    SNAPSHOT = "what is there is written"
+    LIVE = "what changes is written"
+    OVER = "over"
+
+
+_READING = (State.SNAPSHOT, State.LIVE)
+
+
+class Out(Protocol):
+    """The stream's place on the wire (`foyer.streams.stream.Stream`)."""
+
+    def write(self, head: bytes, tail: bytes) -> None:
+        """One frame, in two parts. May call `pause`."""
+
+    def end(self, why: StreamError) -> None:
+        """The frame of `why` was the last. Calls `cancel`."""
+
+    def failed(self, error: Exception) -> None:
+        """foyer's own code failed. Calls `cancel`."""
+
+
+class Watch(Protocol):
+    """One scope's shared watch."""
+
+    def join(self, reader: Reader, projection: Projection) -> Showing:
+        """What there is to read. The first reader has it opened."""
+
+    def leave(self, reader: Reader, showing: Showing) -> None:
+        """The last one has it closed."""
+
+
+class Watches(Protocol):
+    """Those there are."""
+
+    def watch(self, scope: Scope) -> Watch:
+        """The one of this scope, which may be new; it is joined at once."""
+
+    def overflowed(self) -> None:
+        """A subscriber fell behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What every subscriber of a replica is given."""
+
+    grants: Grants
+    watches: Watches
+    line: Line
+
+
+P = ParamSpec("P")
+
+
+def _contained(
+    method: Callable[Concatenate[Subscriber, P], None],
+) -> Callable[Concatenate[Subscriber, P], None]:
+    """A fault of ours ends its stream, and nobody else's."""
+
+    @wraps(method)
+    def call(self: Subscriber, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:  # the outermost: logged by its type
+            self.failed(error)
+
+    return call
+
+
+class Subscriber:
+    """From `open` until it is refused, the watch ends or it is cancelled."""
+
+    __slots__ = (
+        "_allowed_at",
+        "_common",
+        "_cursor",
+        "_grant",
+        "_opening",
+        "_out",
+        "_pending",
+        "_showing",
+        "_slow",
+        "_watch",
+        "_wire",
+        "position",
+        "state",
+    )
+
+    def __init__(self, common: Common, opening: Opening, out: Out) -> None:
+        self.state = State.NAMELESS
+        self.position = 0  # in the log: the first entry that was not read
+        self._cursor = 0  # in a snapshot: the serial of the last row that was shown
+        self._common = common
+        self._opening = opening
+        self._out = out
+        self._wire = Wire(opening)
+        self._watch: Watch | None = None
+        self._showing: Showing | None = None
+        self._grant: Grant | None = None
+        self._pending: Cancellable | None = None  # what the API server is asked for this stream alone
+        self._allowed_at = 0.0  # when the last decision was asked for
+        self._slow = False
+
+    # The stream's feed.
+
+    @_contained
+    def open(self, token: IdToken) -> None:
+        """Asks who `token` is of, and goes on from there."""
+        self._pending = self._common.grants.access.who(token, self)
+
+    def pause(self) -> None:
+        """The browser is slow."""
+        self._slow = True
+
+    @_contained
+    def resume(self) -> None:
+        """The browser takes more: of what waits, unless that is too much."""
+        if not self._slow:
+            return
+        self._slow = False
+        behind = self._showing.behind - self.position if self._showing is not None else 0
+        if self.reads and behind > QUEUE_MOST:
+            self._common.watches.overflowed()
+            self.state = State.WAITING
+            self._write(self._wire.error(OVERFLOW))
+        if self.state not in (State.ASKING, State.OVER) and not self._slow:
+            self._common.line.join(self)
+
+    def cancel(self) -> None:
+        """Leaves everything, now."""
+        self.state = State.OVER
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.cancel()
+        grant, self._grant = self._grant, None
+        if grant is not None:
+            self._common.grants.leave(grant, self)
+        showing, self._showing = self._showing, None
+        if showing is not None and self._watch is not None:
+            self._watch.leave(self, showing)
+
+    def failed(self, error: Exception) -> None:
+        """foyer's own code failed."""
+        self.cancel()
+        self._out.failed(error)
+
+    def _end(self, why: StreamError) -> None:
+        """The last event, whatever waits before it: of what is refused nothing is shown any more."""
+        self.state = State.OVER
+        self._out.write(*self._wire.error(why))
+        self._out.end(why)
+
+    # Who, and may they.
+
+    @_contained
+    def identified(self, who: Subject | StreamError) -> None:
+        """The API server has said who it is."""
+        self._pending = None
+        if isinstance(who, StreamError):
+            self._end(who)
+            return
+        grants = self._common.grants
+        self._grant = grants.join(question(who, self._opening.scope), self)
+        self._ask(self._grant)
+
+    def _ask(self, grant: Grant) -> None:
+        self.state = State.ASKING
+        pending = self._common.grants.access.may(grant.question, self)
+        if self.state is State.ASKING:
+            self._pending = pending
+
+    @_contained
+    def decided(self, verdict: Verdict, asked_at: float) -> None:
+        """They may or not, for the snapshot that is to come."""
+        self._pending = None
+        if verdict is not None:
+            self._end(verdict)
+            return
+        self._allowed_at = asked_at
+        self.state = State.WAITING
+        showing = self._showing or self._join()
+        if showing.ready:
+            self._begin(showing)
+        self._settle(showing)
+
+    def _join(self) -> Showing:
+        self._watch = self._common.watches.watch(self._opening.scope)
+        self._showing = self._watch.join(self, self._opening.projection)
+        return self._showing
+
+    @_contained
+    def rechecked(self, verdict: Verdict, asked_at: float) -> None:
+        """They may go on or not."""
+        if verdict is not None:
+            self._end(verdict)
+        else:
+            self._allowed_at = max(self._allowed_at, asked_at)
+
+    # What is read.
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is on its way through the log, or could be."""
+        return self.state in _READING and not self._slow
+
+    def deliver(self, most: int) -> int:
+        """Its turn in the line."""
+        showing = self._showing
+        if showing is None or self._slow:
+            return 0
+        try:
+            return self._deliver(showing, most)
+        except Exception as error:  # the outermost, as above
+            self.failed(error)
+            return 0
+
+    def _deliver(self, showing: Showing, most: int) -> int:
+        work = self._follow(showing, most)
+        if self.state is State.WAITING and showing.ready:
+            access = self._common.grants.access
+            if self._grant is not None and access.now() - self._allowed_at >= access.ttl:
+                self._ask(self._grant)
+            else:
+                self._begin(showing)
+        if self.state is State.SNAPSHOT and self.position == showing.behind:
+            work += self._show(showing, most - work)
+        self._settle(showing)
+        return work
+
+    def _begin(self, showing: Showing) -> None:
+        """A snapshot."""
+        self.state = State.SNAPSHOT
+        self.position, self._cursor = showing.behind, 0
+        self._write(self._wire.reset())
+
+    def _follow(self, showing: Showing, most: int) -> int:
+        """Goes on in the log; how much was written."""
+        work = 0
+        while work < most and self.reads and self.position < showing.behind:
+            entry = showing.entry(self.position)
+            self.position += 1
+            work += self._tell(entry)
+        return work
+
+    def _tell(self, entry: Entry) -> int:
+        match entry:
+            case Shown(serial, projected, new):
+                if self._has_shown(serial):
+                    return self._write(self._wire.show(projected, new=new))
+            case Gone(serial, uid, tail):
+                if self._has_shown(serial):
+                    return self._write(self._wire.delete_as(uid, tail))
+            case Lost(why):
+                self.state = State.WAITING
+                return self._write(self._wire.error(why))
+        return 0
+
+    def _has_shown(self, serial: int) -> bool:
+        """Whether what happened there is behind the cursor: else it will be found when that comes by."""
+        return self.state is State.LIVE or serial <= self._cursor
+
+    def _show(self, showing: Showing, most: int) -> int:
+        """Goes on with the snapshot; how much was written."""
+        work = 0
+        rows = showing.rows(self._cursor, most)
+        for row in rows:
+            if self._slow:
+                return work
+            self._cursor = row.serial
+            if row.projected is not None:
+                work += self._write(self._wire.show(row.projected, new=True))
+        if len(rows) < most and not self._slow:
+            self.state = State.LIVE
+            work += self._write(self._wire.synced())
+        return work
+
+    def _write(self, frame: Frame) -> int:
+        head, tail = frame
+        self._out.write(head, tail)
+        return 1 + len(tail) // FRAME_BYTES
+
+    def _settle(self, showing: Showing) -> None:
+        """What comes next: the end, another turn, or a rest."""
+        if self._slow or self.state in (State.ASKING, State.OVER):
+            return
+        caught_up = self.state not in _READING or self.position == showing.behind
+        if caught_up and showing.over is not None:
+            self._end(showing.over)
+        elif caught_up and self.state is not State.SNAPSHOT:
+            showing.rest(self)
+        else:
+            self._common.line.join(self)
