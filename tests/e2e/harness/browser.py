@@ -74,10 +74,14 @@ class Watch:
 
     def event(self, within: float = 5.0) -> dict[str, Any]:
         """The next watch event; AssertionError when there is none within the time."""
+        event: dict[str, Any] = httpx.Response(200, text=self.line(within)).json()
+        return event
+
+    def line(self, within: float = 5.0) -> str:
+        """The next line; AssertionError when there is none within the time."""
         line = self._next(within)
         assert isinstance(line, str), f"the watch ended ({line.value}) where an event was due"
-        event: dict[str, Any] = httpx.Response(200, text=line).json()
-        return event
+        return line
 
     def change(self, within: float = 5.0) -> dict[str, Any]:
         """The next event that is no BOOKMARK, of which the API server sends one a minute."""

@@ -65,6 +65,30 @@ class Cluster:
         os.kill(int(self.env["APISERVER_PID"]), number)
 
     @contextmanager
+    def without_streaming_lists(self) -> Iterator[None]:
+        """The same API server with the feature switched off, as older ones are, until the block ends."""
+        command = Path(f"/proc/{self.env['APISERVER_PID']}/cmdline").read_bytes().decode().split("\0")[:-1]
+        self.down("apiserver")
+        with subprocess.Popen(
+            [*command, "--feature-gates=WatchList=false"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as server:
+            try:
+                wait_for("the API server", self._is_ready, 30)
+                yield
+            finally:
+                server.terminate()
+                server.wait(30)
+                self.up()
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.admin.get(f"{CORE}/configmaps").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    @contextmanager
     def id_token_ttl(self, ttl: str) -> Iterator[None]:
         """Dex signs ID tokens that live this long (`8s`), until the block ends."""
         configuration = self._folder / "dex.yaml"
