@@ -234,7 +234,7 @@ class BrowserConnection(Connection):
         """The connection is gone."""
         self._wheel.remove(self)
         self._all_gone()
-        self.codec = None  # and its cycle with it
+        self.forget_codec()
         self._left(self)
 
     def _all_gone(self) -> None:

@@ -124,6 +124,13 @@ class Connection:
             self.codec.acknowledge(side.stream, flow)
             self.touch()
 
+    def forget_codec(self) -> None:
+        """The connection is gone: without their cycles its parts are freed at once, not at a collection."""
+        if isinstance(self.codec, H2Server | H2Client):
+            self.codec.machine.release()
+        self.codec = None
+        self._ready.clear()
+
     # How it leaves.
 
     def flush(self) -> None:

@@ -171,7 +171,7 @@ class UpstreamConnection(Connection):
             self._failure = Failure.TLS
         self._pool.wheel.remove(self)
         self._all_gone(self._failure)
-        self.codec = None  # and its cycle with it
+        self.forget_codec()
         self._pool.lost(self, self._failure)
 
     def _all_gone(self, failure: Failure) -> None:

@@ -248,6 +248,10 @@ class Machine(h2.connection.H2Connection):
         # A stream too many is refused by the codec (RFC 9113 section 5.1.2); h2 would end the connection.
         return min(super().open_inbound_streams, self.local_settings.max_concurrent_streams - 1)
 
+    def release(self) -> None:
+        """The connection is gone. h2 has a table of its own bound methods: a cycle, with two HPACK tables in it."""
+        self._frame_dispatch_table.clear()
+
     def expect_no_content(self, stream: int) -> None:
         """A final response head came that has no content after it: any would be malformed."""
         self.streams[stream]._expected_content_length = 0

@@ -1,0 +1,218 @@
+"""A stand-in API server, as a process of its own: `python -m bench.rehearsal.api FOLDER`.
+
+It speaks HTTP/2 alone, a hundred streams to a connection as kube-apiserver does, by hand: a watch is a number
+and two windows, and a change one pass over them that puts nine prepared octets before each event.
+Everybody watches the same object. It is told what to do in lines on stdin, and answers each with a line:
+
+    {"do": "change", "mark": "…"}    → {"at": ns, "told": watches}
+    {"do": "count"}                  → {"watches", "opened", "connections", "tokens"}
+
+Its first line is its port; FOLDER holds its certificate.
+"""
+
+import gc
+import select
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import hpack
+
+from bench.limits import raise_file_limit
+from bench.messages import ACK, END_HEADERS, END_STREAM, PREFACE, SETTINGS_ACK, Type, frame, settings
+from bench.rehearsal.frames import HEADER_BYTES, Frames, header
+from bench.rehearsal.loop import Loop, Peer, answer
+from bench.rehearsal.objects import PATH, bookmark, event, small_object, watch_fields
+from foyer.net.listener import server_context
+from foyer.protocol import machine as _native_huffman  # noqa: F401  it gives hpack foyer's decoder
+
+STREAMS = 100
+"""On a connection, at once."""
+
+GATHERED = 4096
+"""Octets that Go's HTTP/2 server gathers of many small frames before it writes them as one TLS record."""
+
+LONGEST_FRAME = 16384
+
+_INITIAL_WINDOW = 4
+
+
+class _Watch:
+    """A stream, what its window still takes, and what waits for more."""
+
+    __slots__ = ("behind", "window")
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.behind = b""
+
+
+class Connection(Peer):
+    """foyer's, or the yardstick's."""
+
+    def __init__(self, api: "Api", plain: socket.socket) -> None:
+        super().__init__(api.loop, plain, api.context, server=True)
+        self.watches: dict[int, _Watch] = {}
+        self._api = api
+        self._frames = Frames()
+        self._preface = PREFACE
+        self._decoder = hpack.Decoder()
+        self._encoder = hpack.Encoder()
+        self._window = self._initial = 65535
+
+    def opened(self) -> None:
+        self.send(settings(max_streams=STREAMS))
+
+    def gone(self, now: int) -> None:
+        self._api.connections.discard(self)
+
+    def received(self, data: bytes, now: int) -> None:
+        if self._preface:
+            count = min(len(self._preface), len(data))
+            assert data[:count] == self._preface[:count], "it speaks HTTP/2"
+            self._preface, data = self._preface[count:], data[count:]
+        for kind, flags, stream, content in self._frames.read(data):
+            if kind == Type.HEADERS:
+                self._asked(flags, stream, content)
+            elif kind == Type.WINDOW_UPDATE:
+                self._opened_window(stream, int.from_bytes(content, "big"))
+            elif kind == Type.RST_STREAM:
+                self.watches.pop(stream, None)
+            elif kind == Type.PING and not flags & ACK:
+                self.send(frame(Type.PING, ACK, 0, content))
+            elif kind == Type.SETTINGS and not flags & ACK:
+                self._settings(content)
+
+    def tell(self, content: bytes) -> None:
+        """One more event on each watch, four or so to a TLS record."""
+        length, lead = len(content), len(content) + HEADER_BYTES
+        framed: list[bytes] = []
+        gathered = 0
+        for stream, watch in self.watches.items():
+            if watch.behind or watch.window < length or self._window < length:
+                watch.behind += content
+                continue
+            watch.window -= length
+            self._window -= length
+            framed += (header(length, Type.DATA, 0, stream), content)
+            gathered += lead
+            if gathered >= GATHERED:
+                self.send(b"".join(framed))
+                framed.clear()
+                gathered = 0
+        self.send(b"".join(framed))
+
+    def _settings(self, content: bytes) -> None:
+        for name, value in struct.iter_unpack(">HL", content):
+            if name == _INITIAL_WINDOW:
+                for watch in self.watches.values():
+                    watch.window += value - self._initial
+                self._initial = value
+        self.send(SETTINGS_ACK)
+
+    def _opened_window(self, stream: int, more: int) -> None:
+        if not stream:
+            self._window += more
+            behind = [number for number, watch in self.watches.items() if watch.behind]
+        elif watch := self.watches.get(stream):
+            watch.window += more
+            behind = [stream] if watch.behind else []
+        else:
+            return
+        for number in behind:
+            self._catch_up(number, self.watches[number])
+
+    def _catch_up(self, stream: int, watch: _Watch) -> None:
+        while (count := min(len(watch.behind), watch.window, self._window, LONGEST_FRAME)) > 0:
+            watch.window -= count
+            self._window -= count
+            self.send(frame(Type.DATA, 0, stream, watch.behind[:count]))
+            watch.behind = watch.behind[count:]
+
+    def _asked(self, flags: int, stream: int, block: bytes) -> None:
+        assert flags & (END_HEADERS | END_STREAM) == END_HEADERS | END_STREAM, "a GET in one frame"
+        fields = dict(self._decoder.decode(block, raw=True))
+        if self._api.watched(fields):
+            watch = self.watches[stream] = _Watch(self._initial)
+            first = self._api.first
+            watch.window -= len(first)
+            self._window -= len(first)
+            block = self._encoder.encode([(b":status", b"200"), *self._api.fields])
+            head = frame(Type.HEADERS, END_HEADERS, stream, block)
+            self.send(head + frame(Type.DATA, 0, stream, first))
+        else:
+            block = self._encoder.encode([(b":status", b"404"), (b"content-length", b"0")])
+            self.send(frame(Type.HEADERS, END_HEADERS | END_STREAM, stream, block))
+
+
+class Api:
+    """All connections, and the object."""
+
+    def __init__(self, folder: Path) -> None:
+        self.loop = Loop()
+        self.context = server_context(str(folder / "tls.crt"), str(folder / "tls.key"))
+        self.context.set_alpn_protocols(["h2"])
+        self.connections: set[Connection] = set()
+        self.fields = watch_fields()
+        self.first = b""
+        self._version = 1000
+        self._opened = 0
+        self._tokens: set[bytes] = set()
+        self._change("none")
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self._listener.setblocking(False)
+        self.loop.add(self._listener.fileno(), self._accept, select.EPOLLIN)
+        answer(self._listener.getsockname()[1])
+
+    def watched(self, fields: dict[bytes, bytes]) -> bool:
+        """Whether a watch of the object is what somebody asks for, and who."""
+        path, _, query = fields[b":path"].partition(b"?")
+        if path != PATH.encode() or b"watch=1" not in query:
+            return False
+        self._opened += 1
+        self._tokens.add(fields[b"authorization"])
+        return True
+
+    def run(self) -> None:
+        """Until stdin ends."""
+        while command := self.loop.command():
+            answer(self._change(command["mark"]) if command["do"] == "change" else self._count())
+
+    def _change(self, mark: str) -> dict[str, int]:
+        self._version += 1
+        thing = small_object(mark, self._version)
+        self.first = event("ADDED", thing) + bookmark(self._version)
+        content = event("MODIFIED", thing)
+        gc.collect()  # not while it is told
+        now = time.monotonic_ns()
+        for connection in self.connections:
+            connection.tell(content)
+        return {"at": now, "told": self._watches()}
+
+    def _count(self) -> dict[str, Any]:
+        return {
+            "watches": self._watches(),
+            "opened": self._opened,
+            "connections": len(self.connections),
+            "tokens": len(self._tokens),
+        }
+
+    def _watches(self) -> int:
+        return sum(len(connection.watches) for connection in self.connections)
+
+    def _accept(self, events: int) -> None:
+        while True:
+            try:
+                plain, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            self.connections.add(Connection(self, plain))
+
+
+if __name__ == "__main__":
+    raise_file_limit()
+    gc.disable()
+    Api(Path(sys.argv[1])).run()

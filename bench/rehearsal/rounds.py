@@ -1,0 +1,263 @@
+"""One server's rehearsal over one HTTP version, act by act, and what has to be so in each.
+
+    sign in — open — change, several times — restart, open with the old cookies, change — log out
+    sign in — open — change — log out, again, in the process that already did it once
+
+The yardstick has neither a restart nor a second round: it stands beside foyer for the figures.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.processes import Bench
+from bench.rehearsal.serving import CHECK_INTERVAL, Foyer, Rehearsed
+from bench.rehearsal.signing_in import SignedIn
+from bench.rehearsal.surroundings import Surroundings
+
+EACH = 9
+"""Watches of each person's."""
+
+WITHIN = 10.0
+"""Seconds for one change to reach everybody."""
+
+PATIENCE = 60.0
+"""Seconds for everybody to have opened everything."""
+
+SETTLED = 15.0
+"""Seconds for what is over to be gone everywhere."""
+
+MORE_MEMORY = 1.03
+MORE_KIB = 2048.0
+"""A second round may have this much more: memory repeats within 1 %, and a small run is all noise."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What was measured. Times in seconds, memory in KiB, CPU in seconds; lists have a value a repetition."""
+
+    idle: float = 0.0
+    signing_in: list[float] = field(default_factory=list)
+    signing_in_cpu: list[float] = field(default_factory=list)
+    cookie: int = 0
+    sessions: float = 0.0
+    opening: list[float] = field(default_factory=list)
+    opening_cpu: list[float] = field(default_factory=list)
+    open: list[float] = field(default_factory=list)
+    reopening: float | None = None
+    first: list[float] = field(default_factory=list)
+    slowest: list[float] = field(default_factory=list)
+    reached: list[list[float]] = field(default_factory=list)
+    """Of each change, each watch's time, in order."""
+    cpu: dict[str, float] = field(default_factory=dict)
+    """While changes were told, by process."""
+    told: int = 0
+    cut: list[list[float]] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+    upstream: list[int] = field(default_factory=list)
+    """Watches at the API server: before, open, after the first logout."""
+    failures: list[str] = field(default_factory=list)
+
+    def holds(self, so: bool, otherwise: str) -> None:
+        """Takes down what is not as it must be."""
+        if not so:
+            self.failures.append(otherwise)
+
+
+class Rehearsal:
+    """One server between its surroundings and everybody's browsers."""
+
+    def __init__(
+        self, bench: Bench, around: Surroundings, server: Rehearsed, version: str, people: int, changes: int
+    ) -> None:
+        self.found = Found()
+        self._bench = bench
+        self._around = around
+        self._server = server
+        self._people = people
+        self._total = people * EACH
+        self._changes = changes
+        self._marks = 0
+        self._version = version
+        self._crowd = bench.python("bench.rehearsal.crowd", str(server.running.port), version, around.target)
+
+    def foyer(self, foyer: Foyer) -> Found:
+        """All of it."""
+        self._begin()
+        people = self._sign_in()
+        self._open(people)
+        self._change()
+        self._restart(foyer)
+        idle = foyer.tally()
+        self._open(people)
+        self.found.reopening = self.found.opening[-1]
+        in_flight = foyer.metric("krm_foyer_requests_in_flight")
+        self.found.holds(in_flight == self._total, f"{in_flight:.0f} requests in flight of {self._total}")
+        self._change()
+        self._log_out()
+        self._back(foyer, idle)
+        self._open(self._sign_in())
+        self._change()
+        self._log_out()
+        self._back(foyer, idle)
+        again, once = self.found.open[-1], self.found.open[-2]
+        self.found.holds(
+            again <= once * MORE_MEMORY + MORE_KIB,
+            f"the second round took {again / 1024:.1f} MiB, the first {once / 1024:.1f}",
+        )
+        return self.found
+
+    def yardstick(self) -> Found:
+        """What the figures need."""
+        self._begin()
+        self._open(self._sign_in())
+        self._change()
+        self._log_out()
+        self._leave()
+        return self.found
+
+    # The acts.
+
+    def _begin(self) -> None:
+        self._settle()
+        self.found.idle = self._server.running.rss
+        self.found.upstream.append(self._around.watches())
+
+    def _sign_in(self) -> list[SignedIn]:
+        cpu, began = self._server.running.cpu, time.monotonic()
+        people = self._server.sign_in(self._people)
+        self.found.signing_in.append(time.monotonic() - began)
+        self._settle()
+        self.found.signing_in_cpu.append(self._server.running.cpu - cpu)
+        self.found.cookie = len(people[0].cookie)
+        if not self.found.sessions:
+            self.found.sessions = self._server.running.rss
+        return people
+
+    def _open(self, people: list[SignedIn]) -> None:
+        known = [(one.cookie, one.csrf) for one in people]
+        self._tell("come", people=known, origin=self._around.origin)
+        cpu = self._server.running.cpu
+        opened = self._tell("open", each=EACH, within=PATIENCE)
+        seen = [at - opened["began"] for at in opened["seen"]]
+        self.found.holds(len(seen) == self._total, f"{len(seen)} of {self._total} watches opened")
+        self.found.opening.append(max(seen, default=0) / 1e9)
+        self._settle()
+        self.found.opening_cpu.append(self._server.running.cpu - cpu)
+        self.found.open.append(self._server.running.rss)
+        at_api = self._around.watches()
+        if len(self.found.upstream) == 1:
+            self.found.upstream.append(at_api)
+        self.found.holds(at_api == self._total, f"{at_api} watches at the API server, not {self._total}")
+
+    def _change(self) -> None:
+        """One object, to everybody; the first of them warms up and is in no figure."""
+        measured: list[list[float]] = []
+        for number in range(self._changes + 1):
+            self._marks += 1
+            mark = f"mark-{self._version}-{self._marks:06}"
+            self._tell("await", mark=mark)
+            before = self._cpu()
+            at = self._around.change(mark)
+            seen = self._tell("saw", within=WITHIN)["seen"]
+            self.found.holds(len(seen) == self._total, f"a change reached {len(seen)} of {self._total}")
+            self._settle(0.1)
+            if number and seen:
+                for name, cpu in self._cpu().items():
+                    self.found.cpu[name] = self.found.cpu.get(name, 0.0) + cpu - before[name]
+                self.found.told += len(seen)
+                measured.append([(one - at) / 1e9 for one in seen])
+        self.found.first += [times[0] for times in measured]
+        self.found.slowest += [times[-1] for times in measured]
+        self.found.reached += measured
+
+    def _restart(self, foyer: Foyer) -> None:
+        foyer.restart()
+        ended = self._tell("ends", within=SETTLED)
+        self.found.holds(not ended["open"], f"{ended['open']} watches outlived a restart")
+        self.found.holds(not ended["clean"], f"{ended['clean']} watches ended cleanly in a restart")
+        self._leave()
+        self._settle()
+
+    def _log_out(self) -> None:
+        gone = self._tell("log out", within=3 * CHECK_INTERVAL)
+        self.found.cut.append(sorted(gone["cut"]))
+        self.found.answered.append(max(gone["answered"], default=0.0))
+        late = sum(1 for seconds in gone["cut"] if seconds > CHECK_INTERVAL) + gone["open"]
+        self.found.holds(not late, f"{late} watches were not cut within {CHECK_INTERVAL:g} s of their logout")
+        self.found.holds(not gone["clean"], f"{gone['clean']} watches ended cleanly at a logout")
+        answered = len(gone["answered"])
+        self.found.holds(answered == self._people, f"{answered} of {self._people} logouts were answered")
+
+    def _back(self, foyer: Foyer, idle: Mapping[str, Any]) -> None:
+        """Everybody leaves, and then there is what there was before anybody came."""
+        self._leave()
+        wrong = ["nothing was looked at"]
+        deadline = time.monotonic() + SETTLED
+        while wrong and time.monotonic() < deadline:
+            wrong = _more(foyer.tally(), idle, self._total)
+            if in_flight := foyer.metric("krm_foyer_requests_in_flight"):
+                wrong.append(f"{in_flight:.0f} requests in flight")
+            if at_api := self._around.watches():
+                wrong.append(f"{at_api} watches at the API server")
+            time.sleep(0.2 if wrong else 0)
+        self.found.failures += [f"not as it was before: {what}" for what in wrong]
+        cut = foyer.metric('krm_foyer_responses_cut_short_total{cause="session_ended"}')
+        rounds = len(self.found.cut)
+        self.found.holds(
+            cut == rounds * self._total, f"{cut:.0f} responses counted as cut, not {rounds * self._total}"
+        )
+
+    # Around the acts.
+
+    def _leave(self) -> None:
+        self._tell("leave")
+        _until(lambda: not self._around.watches())
+        if len(self.found.upstream) == 2:
+            self.found.upstream.append(self._around.watches())
+
+    def _tell(self, what: str, **more: Any) -> Any:
+        self._crowd.say({"do": what, **more})
+        return self._crowd.line()
+
+    def _cpu(self) -> dict[str, float]:
+        return {
+            "server": self._server.running.cpu,
+            "API server": self._around.cpu(),
+            "browsers": self._crowd.cpu,
+        }
+
+    def _settle(self, step: float = 0.3) -> None:
+        """Until the server does nothing."""
+        for _ in range(30):
+            before = self._server.running.cpu
+            time.sleep(step)
+            if self._server.running.cpu - before < 0.02 * step:
+                return
+
+
+def _more(now: Mapping[str, Any], idle: Mapping[str, Any], total: int) -> list[str]:
+    """What of a tally has grown: tasks and files exactly, of foyer's objects what a leak would leave."""
+
+    def of_connections(tally: Mapping[str, Any]) -> int:
+        kinds = ("foyer.net.upstream.UpstreamConnection", "foyer.net.browser.BrowserConnection")
+        return sum(tally["objects"].get(kind, 0) for kind in kinds)
+
+    wrong = []
+    if now["tasks"] != idle["tasks"]:
+        wrong.append(f"{now['tasks']} tasks, not {idle['tasks']}")
+    # Connections to the API server stay for a while, to be used again.
+    files = now["files"] - of_connections(now) - idle["files"] + of_connections(idle)
+    if files:
+        wrong.append(f"{files:+} open files beside connections")
+    for kind, count in now["objects"].items():
+        if (more := count - idle["objects"].get(kind, 0)) > total / 10:
+            wrong.append(f"{more} more of {kind}")
+    return wrong
+
+
+def _until(so: Callable[[], bool], seconds: float = SETTLED) -> None:
+    deadline = time.monotonic() + seconds
+    while not so() and time.monotonic() < deadline:
+        time.sleep(0.05)

@@ -1,0 +1,95 @@
+"""What the rehearsals found, in the rows of the seed that they are an answer to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bench.rehearsal.rounds import EACH, Found
+from bench.report import Report, per
+
+Servers = Mapping[tuple[str, str], Found]
+"""By name and HTTP version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure of each server's."""
+
+    label: str
+    values: list[float | None]
+    form: str = ".0f"
+
+
+def fill(report: Report, found: Servers, people: int, surroundings: str) -> None:
+    """The table: a column for each server over each version."""
+    total = people * EACH
+    columns = [" ".join(key) for key in found]
+    title = f"{people} people, {total} native watches; {surroundings}"
+    table = report.table(title, columns)
+    every = list(found.values())
+    for row in [*_coming(every, people), *_changing(every), *_leaving(every), *_memory(every, people)]:
+        table.row(row.label, row.values, row.form)
+
+
+def _coming(every: Sequence[Found], people: int) -> list[Row]:
+    total = people * EACH
+    return [
+        Row("until all have signed in, s", [_middle(one.signing_in) for one in every], ".2f"),
+        Row("  each, ms of its CPU", [_each(one.signing_in_cpu, people, 1e3) for one in every], ".2f"),
+        Row("  the cookie of a session, bytes", [one.cookie for one in every]),
+        Row(f"opening {total} at once, the slowest, s", [one.opening[0] for one in every], ".2f"),
+        Row("  again after a restart, no new login", [one.reopening for one in every], ".2f"),
+        Row("  each, µs of its CPU", [_each(one.opening_cpu, total, 1e6) for one in every]),
+    ]
+
+
+def _changing(every: Sequence[Found]) -> list[Row]:
+    spreads = [[last - first for first, last in zip(one.first, one.slowest, strict=True)] for one in every]
+    return [
+        Row("one change, to the slowest, ms", [_middle(one.slowest, 1e3) for one in every], ".1f"),
+        Row("  from the first to the slowest", [_middle(spread, 1e3) for spread in spreads], ".1f"),
+        Row("  to the slowest of all changes", [max(one.slowest) * 1e3 for one in every], ".1f"),
+        Row("  a delivery, µs of its CPU", [_delivery(one, "server") for one in every], ".1f"),
+        Row("  of the API server's", [_delivery(one, "API server") for one in every], ".1f"),
+        Row("  of the browsers'", [_delivery(one, "browsers") for one in every], ".1f"),
+    ]
+
+
+def _leaving(every: Sequence[Found]) -> list[Row]:
+    slowest = [[times[-1] for times in one.cut if times] for one in every]
+    middles = [[times[len(times) // 2] for times in one.cut if times] for one in every]
+    return [
+        Row("logout to cut, the slowest, ms", [_middle(times, 1e3) for times in slowest]),
+        Row("  the median", [_middle(times, 1e3) for times in middles]),
+        Row("  logout to its answer, the slowest", [_middle(one.answered, 1e3) for one in every]),
+        Row("watches at the API server, before", [one.upstream[0] for one in every]),
+        Row("  with all open", [one.upstream[1] for one in every]),
+        Row("  after", [one.upstream[2] for one in every]),
+    ]
+
+
+def _memory(every: Sequence[Found], people: int) -> list[Row]:
+    total = people * EACH
+    rounds = [[kib / 1024 for kib in one.open] for one in every]
+    return [
+        Row("resident memory, idle, MiB", [one.idle / 1024 for one in every], ".1f"),
+        Row(f"  when {people} have signed in", [one.sessions / 1024 for one in every], ".1f"),
+        Row(f"  with {total} watches", [one[0] for one in rounds], ".1f"),
+        Row("  after a restart, first round", [one[1] if len(one) > 1 else None for one in rounds], ".1f"),
+        Row("  second round", [one[2] if len(one) > 2 else None for one in rounds], ".1f"),
+        Row(
+            "KiB a watch, with its connection", [(one.open[0] - one.sessions) / total for one in every], ".1f"
+        ),
+    ]
+
+
+def _middle(values: Sequence[float], scale: float = 1) -> float | None:
+    return median(values) * scale if values else None
+
+
+def _each(values: Sequence[float], count: int, scale: float) -> float | None:
+    return per(_middle(values, scale), count)
+
+
+def _delivery(one: Found, process: str) -> float | None:
+    return per(one.cpu.get(process, 0.0) * 1e6, one.told)
