@@ -73,6 +73,6 @@ class Admission:
             gate.wheel.remove(self)
             gate.registry.remove(self._session_id, self._exchange)
             self._slots.give_back(self._session_id)
-            # Each holds the other: without this both, and the connection with its 18 KiB of TLS, would wait for
-            # a collection. 1,800 watches that ended had theirs for longer than a minute.
+            # Each holds the other: without this both, and the connection with its 18 KiB of TLS, would wait
+            # for a collection. Of 1,800 watches that ended at once nothing was freed within eight seconds.
             del self._exchange

@@ -249,7 +249,7 @@ class Machine(h2.connection.H2Connection):
         return min(super().open_inbound_streams, self.local_settings.max_concurrent_streams - 1)
 
     def release(self) -> None:
-        """The connection is gone. h2 has a table of its own bound methods: a cycle, with two HPACK tables in it."""
+        """The connection is gone. h2 keeps a table of its own methods: a cycle, with HPACK's tables in it."""
         self._frame_dispatch_table.clear()
 
     def expect_no_content(self, stream: int) -> None:
