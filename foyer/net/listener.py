@@ -15,7 +15,7 @@ from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire, Wire
 
 BACKLOG = 4096
-"""Connections the kernel holds for us, as far as its own `somaxconn` lets it: a page load of everybody at once
+"""Connections the kernel holds for us, as far as its `somaxconn` lets it: a page load of everybody at once
 after a restart. With 1,024, of 1,800 that came at once 279 were not heard and tried again a second later."""
 
 TRIM_AFTER = 256
