@@ -28,6 +28,9 @@ PATIENCE = 60.0
 SETTLED = 15.0
 """Seconds for what is over to be gone everywhere."""
 
+HANDED_BACK = 1.5
+"""Seconds after everybody has opened everything until the allocator's spare memory is the system's again."""
+
 MORE_MEMORY = 1.03
 MORE_KIB = 2048.0
 """A second round may have this much more: memory repeats within 1 %, and a small run is all noise."""
@@ -145,6 +148,7 @@ class Rehearsal:
         self.found.opening.append(max(seen, default=0) / 1e9)
         self._settle()
         self.found.opening_cpu.append(self._server.running.cpu - cpu)
+        time.sleep(HANDED_BACK)
         self.found.open.append(self._server.running.rss)
         at_api = self._around.watches()
         if len(self.found.upstream) == 1:
