@@ -1,8 +1,10 @@
-"""`python -m bench.rehearsal`: 200 people with nine watches each, on one foyer with its own bounds (spec 04).
+"""`python -m bench.rehearsal`: 200 people with nine of a kind open, on one foyer with its own bounds (spec 04).
 
     SIZE     people; 200 unless given
+    HOLD     seconds for which shared streams are left alone; 31, for foyer asks about each again after 30
     REAL=1   before a real kube-apiserver and Dex (bench.rehearsal.cluster), without the yardstick
     --json FILE   where the figures go as JSON too
+    KIND …   some of: watch user shared
 
 It exits 1 where something was not as it must be, and says what. bench/README.md says how to read the rows.
 """
@@ -19,7 +21,8 @@ from bench.limits import raise_file_limit
 from bench.messages import VERSIONS
 from bench.processes import Bench
 from bench.rehearsal import cluster
-from bench.rehearsal.rounds import EACH, Found, Rehearsal
+from bench.rehearsal.kinds import Kind
+from bench.rehearsal.rounds import EACH, Found, Rehearsal, Size
 from bench.rehearsal.rows import fill
 from bench.rehearsal.serving import Foyer, Goref
 from bench.rehearsal.surroundings import StandIns, Surroundings
@@ -28,32 +31,39 @@ from bench.servers import goref
 
 JSON = Path("build/rehearsal.json")
 
-PEOPLE = 200
-
-CHANGES = 5
-"""Measured after each opening."""
+PEOPLE, CHANGES, HOLD = 200, 5, 31.0
 
 SPARE_FILES = 200
 
 
 def main() -> int:
-    """Rehearses each server over both versions."""
+    """Rehearses each server with each kind over both versions."""
     parser = argparse.ArgumentParser(prog="python -m bench.rehearsal", description=__doc__)
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help=f"the figures; {JSON}")
+    names = [kind.name.lower() for kind in Kind]
+    parser.add_argument(
+        "kinds", nargs="*", choices=[*names, []], default=[], metavar="KIND", help=" ".join(names)
+    )
     flags = parser.parse_args()
-    people = int(os.environ.get("SIZE") or PEOPLE)
+    size = Size(int(os.environ.get("SIZE") or PEOPLE), CHANGES, float(os.environ.get("HOLD") or HOLD))
     real = os.environ.get("REAL", "") not in ("", "0")
-    if shortage := files_missing(people):
+    if shortage := files_missing(size.people):
         print(f"rehearsal: {shortage}", file=sys.stderr)
         return 1
     if real and cluster.scripts() is None:
         print("rehearsal: skipped, as FOYER_CLUSTER names no folder with the scripts that start a cluster")
         return 0
     report = Report()
-    found = _rehearse(people, real, report)
-    fill(report, found, people, "a kube-apiserver and Dex" if real else "stand-ins")
+    failures = []
+    for kind in [Kind[name.upper()] for name in flags.kinds or names]:
+        found = _rehearse(kind, size, real, report)
+        fill(report, found, kind, size.people, "a kube-apiserver and Dex" if real else "stand-ins")
+        failures += [
+            f"{kind.value.name}, {' '.join(key)}: {what}"
+            for key, one in found.items()
+            for what in one.failures
+        ]
     report.write(flags.json)
-    failures = [f"{' '.join(key)}: {what}" for key, one in found.items() for what in one.failures]
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0
@@ -71,34 +81,34 @@ def files_missing(people: int) -> str:
     )
 
 
-def _rehearse(people: int, real: bool, report: Report) -> dict[tuple[str, str], Found]:
+def _rehearse(kind: Kind, size: Size, real: bool, report: Report) -> dict[tuple[str, str], Found]:
     yardstick = None if real else goref()
     if yardstick is None:
         why = "follows no watch that a kube-apiserver compresses" if real else "is not here"
         report.note(f"goref, the yardstick, {why}")
     found = {}
     for version in VERSIONS:
-        found["foyer", version] = _foyer(version, people, real)
+        found["foyer", version] = _foyer(kind, version, size, real)
         if yardstick is not None:
-            found["goref", version] = _goref(yardstick, version, people)
+            found["goref", version] = _goref(yardstick, kind, version, size)
     return found
 
 
-def _foyer(version: str, people: int, real: bool) -> Found:
-    with Bench() as bench, _surroundings(bench, people, real) as around:
-        foyer = Foyer(bench, around)
-        found = Rehearsal(bench, around, foyer, version, people, CHANGES).foyer(foyer)
+def _foyer(kind: Kind, version: str, size: Size, real: bool) -> Found:
+    with Bench() as bench, _surroundings(bench, size.people, real) as around:
+        foyer = Foyer(bench, around, kind)
+        found = Rehearsal(bench, around, foyer, kind, version, size).foyer(foyer)
         if isinstance(around, StandIns):
-            tokens = around.tokens()
-            found.holds(tokens == 2 * people, f"watches came with {tokens} tokens, not {2 * people}")
+            tokens, expected = around.tokens(), kind.tokens(2 * size.people)
+            found.holds(tokens == expected, f"watches came with {tokens} tokens, not {expected}")
         return found
 
 
-def _goref(program: str, version: str, people: int) -> Found:
+def _goref(program: str, kind: Kind, version: str, size: Size) -> Found:
     with Bench() as bench:
-        around = StandIns(bench, people)
-        yardstick = Goref(bench, program, around)
-        return Rehearsal(bench, around, yardstick, version, people, CHANGES).yardstick()
+        around = StandIns(bench, size.people)
+        yardstick = Goref(bench, program, around, kind)
+        return Rehearsal(bench, around, yardstick, kind, version, size).yardstick()
 
 
 @contextmanager

@@ -2,27 +2,39 @@
 
 It speaks HTTP/2 alone, a hundred streams to a connection as kube-apiserver does, by hand: a watch is a number
 and two windows, and a change one pass over them that puts nine prepared octets before each event.
-Everybody watches the same object. It is told what to do in lines on stdin, and answers each with a line:
+Everybody watches the same object. It believes every token and allows everything. It is told what to do in
+lines on stdin, and answers each with a line:
 
     {"do": "change", "mark": "…"}    → {"at": ns, "told": watches}
-    {"do": "count"}                  → {"watches", "opened", "connections", "tokens"}
+    {"do": "count"}                  → {"watches", "connections", "tokens", "subject", "access"}
 
-Its first line is its port; FOLDER holds its certificate.
+`tokens` are those that watches came with, the last two the reviews so far. Its first line is its port; FOLDER
+holds its certificate.
 """
 
 import gc
+import json
 import select
 import socket
 import struct
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import hpack
 
 from bench.limits import raise_file_limit
-from bench.messages import ACK, END_HEADERS, END_STREAM, PREFACE, SETTINGS_ACK, Type, frame, settings
+from bench.messages import (
+    ACK,
+    END_HEADERS,
+    END_STREAM,
+    PREFACE,
+    SETTINGS_ACK,
+    Type,
+    frame,
+    settings,
+    window_update,
+)
 from bench.rehearsal.frames import HEADER_BYTES, Frames, header
 from bench.rehearsal.loop import Loop, Peer, answer
 from bench.rehearsal.objects import PATH, bookmark, event, small_object, watch_fields
@@ -38,6 +50,8 @@ GATHERED = 4096
 LONGEST_FRAME = 16384
 
 _INITIAL_WINDOW = 4
+
+Fields = dict[bytes, bytes]
 
 
 class _Watch:
@@ -62,9 +76,10 @@ class Connection(Peer):
         self._decoder = hpack.Decoder()
         self._encoder = hpack.Encoder()
         self._window = self._initial = 65535
+        self._asking: dict[int, tuple[Fields, bytes]] = {}  # requests whose content is under way
 
     def opened(self) -> None:
-        self.send(settings(max_streams=STREAMS))
+        self.send(settings(max_streams=STREAMS) + window_update(0))
 
     def gone(self, now: int) -> None:
         self._api.connections.discard(self)
@@ -76,15 +91,22 @@ class Connection(Peer):
             self._preface, data = self._preface[count:], data[count:]
         for kind, flags, stream, content in self._frames.read(data):
             if kind == Type.HEADERS:
-                self._asked(flags, stream, content)
+                assert flags & END_HEADERS, "a head in one frame"
+                self._asking[stream] = dict(self._decoder.decode(content, raw=True)), b""
+            elif kind == Type.DATA:
+                fields, before = self._asking[stream]
+                self._asking[stream] = fields, before + content
             elif kind == Type.WINDOW_UPDATE:
                 self._opened_window(stream, int.from_bytes(content, "big"))
             elif kind == Type.RST_STREAM:
                 self.watches.pop(stream, None)
+                self._asking.pop(stream, None)
             elif kind == Type.PING and not flags & ACK:
                 self.send(frame(Type.PING, ACK, 0, content))
             elif kind == Type.SETTINGS and not flags & ACK:
                 self._settings(content)
+            if kind in (Type.HEADERS, Type.DATA) and flags & END_STREAM:
+                self._asked(stream, *self._asking.pop(stream))
 
     def tell(self, content: bytes) -> None:
         """One more event on each watch, four or so to a TLS record."""
@@ -132,20 +154,23 @@ class Connection(Peer):
             self.send(frame(Type.DATA, 0, stream, watch.behind[:count]))
             watch.behind = watch.behind[count:]
 
-    def _asked(self, flags: int, stream: int, block: bytes) -> None:
-        assert flags & (END_HEADERS | END_STREAM) == END_HEADERS | END_STREAM, "a GET in one frame"
-        fields = dict(self._decoder.decode(block, raw=True))
+    def _asked(self, stream: int, fields: Fields, content: bytes) -> None:
         if self._api.watched(fields):
             watch = self.watches[stream] = _Watch(self._initial)
-            first = self._api.first
-            watch.window -= len(first)
-            self._window -= len(first)
-            block = self._encoder.encode([(b":status", b"200"), *self._api.fields])
-            head = frame(Type.HEADERS, END_HEADERS, stream, block)
-            self.send(head + frame(Type.DATA, 0, stream, first))
+            self._answer(stream, 200, self._api.fields)
+            watch.behind = self._api.first
+            self._catch_up(stream, watch)
+        elif review := self._api.reviewed(fields, content):
+            self._answer(stream, 201, self._api.fields)
+            self._window -= len(review)
+            self.send(frame(Type.DATA, END_STREAM, stream, review))
         else:
-            block = self._encoder.encode([(b":status", b"404"), (b"content-length", b"0")])
-            self.send(frame(Type.HEADERS, END_HEADERS | END_STREAM, stream, block))
+            self._answer(stream, 404, [(b"content-type", b"text/plain")])
+            self.send(frame(Type.DATA, END_STREAM, stream, b""))
+
+    def _answer(self, stream: int, status: int, fields: list[tuple[bytes, bytes]]) -> None:
+        block = self._encoder.encode([(b":status", b"%d" % status), *fields])
+        self.send(frame(Type.HEADERS, END_HEADERS, stream, block))
 
 
 class Api:
@@ -159,22 +184,42 @@ class Api:
         self.fields = watch_fields()
         self.first = b""
         self._version = 1000
-        self._opened = 0
         self._tokens: set[bytes] = set()
+        self._known: dict[bytes, str] = {}
+        self._reviews = {"subject": 0, "access": 0}
         self._change("none")
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self._listener.setblocking(False)
         self.loop.add(self._listener.fileno(), self._accept, select.EPOLLIN)
         answer(self._listener.getsockname()[1])
 
-    def watched(self, fields: dict[bytes, bytes]) -> bool:
-        """Whether a watch of the object is what somebody asks for, and who."""
+    def watched(self, fields: Fields) -> bool:
+        """Whether a watch of the object is what somebody asks for."""
         path, _, query = fields[b":path"].partition(b"?")
         if path != PATH.encode() or b"watch=1" not in query:
             return False
-        self._opened += 1
         self._tokens.add(fields[b"authorization"])
         return True
+
+    def reviewed(self, fields: Fields, content: bytes) -> bytes:
+        """The answer to a review; nothing for what is none."""
+        path = fields[b":path"].partition(b"?")[0]
+        if path.endswith(b"/selfsubjectreviews"):
+            self._reviews["subject"] += 1
+            token = fields[b"authorization"]
+            name = self._known.setdefault(token, f"user-{len(self._known) + 1:04}@example.com")
+            status: dict[str, object] = {"userInfo": {"username": name, "groups": ["system:authenticated"]}}
+            review: dict[str, object] = {
+                "kind": "SelfSubjectReview",
+                "apiVersion": "authentication.k8s.io/v1",
+                "metadata": {},
+            }
+        elif path.endswith(b"/subjectaccessreviews"):
+            self._reviews["access"] += 1
+            review, status = json.loads(content), {"allowed": True}
+        else:
+            return b""
+        return json.dumps(review | {"status": status}).encode()
 
     def run(self) -> None:
         """Until stdin ends."""
@@ -192,12 +237,12 @@ class Api:
             connection.tell(content)
         return {"at": now, "told": self._watches()}
 
-    def _count(self) -> dict[str, Any]:
+    def _count(self) -> dict[str, int]:
         return {
             "watches": self._watches(),
-            "opened": self._opened,
             "connections": len(self.connections),
             "tokens": len(self._tokens),
+            **self._reviews,
         }
 
     def _watches(self) -> int:

@@ -16,11 +16,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.processes import Bench
-from bench.rehearsal.objects import MARK, NAME, ONLY_IT, PATH, WATCH, small_object
+from bench.rehearsal.objects import MARK, NAME, PATH, small_object
 
 _WATCHES = re.compile(
     r'^apiserver_longrunning_requests\{[^}]*resource="configmaps"[^}]*verb="WATCH"[^}]*\} (\S+)$',
     re.MULTILINE,
+)
+
+_REVIEWS = re.compile(
+    r'^apiserver_request_total\{[^}]*resource="subjectaccessreviews"[^}]*\} (\S+)$', re.MULTILINE
 )
 
 
@@ -34,7 +38,6 @@ class Cluster:
     """One control plane for one rehearsal, with as many people in Dex as are wanted."""
 
     name = "kube-apiserver and Dex"
-    target = f"/k8s{PATH}?{WATCH}&{ONLY_IT}"
 
     def __init__(self, bench: Bench, folder: Path, people: int) -> None:
         self._bench = bench
@@ -44,11 +47,12 @@ class Cluster:
         lines = (self._state / "env").read_text().splitlines()
         self._env = dict(line.split("=", 1) for line in lines)
         self.ca_file = self._env["CA_FILE"]
+        self.shared_token = self._env["WATCH_TOKEN_FILE"]
         self.origin = self._env["PUBLIC_URL"]
         self.listen = urlsplit(self.origin).netloc
         self._admin = self._connect()
         self._make()
-        self._others = self._counted()
+        self._others = self._counted(_WATCHES)
 
     def close(self) -> None:
         """Ends all of it."""
@@ -81,7 +85,10 @@ class Cluster:
         return began
 
     def watches(self) -> int:
-        return self._counted() - self._others
+        return self._counted(_WATCHES) - self._others
+
+    def reviews(self) -> int:
+        return self._counted(_REVIEWS)
 
     def cpu(self) -> float:
         # As clock_getcpuclockid(3) makes the clock of another process: all its threads, in nanoseconds.
@@ -92,8 +99,8 @@ class Cluster:
         thing["metadata"] = {"name": NAME, "labels": {"app": "rehearsal"}}
         self._ask("POST", PATH, thing, "application/json")
 
-    def _counted(self) -> int:
-        return sum(int(float(count)) for count in _WATCHES.findall(self._ask("GET", "/metrics")))
+    def _counted(self, series: re.Pattern[str]) -> int:
+        return sum(int(float(count)) for count in series.findall(self._ask("GET", "/metrics")))
 
     def _ask(self, method: str, path: str, content: object = None, kind: str = "") -> str:
         body = None if content is None else json.dumps(content)

@@ -5,7 +5,7 @@ It is told what to do in lines on stdin, and answers each with a line. Times are
 machine's monotonic clock, which all processes share; `within` is in seconds:
 
     {"do": "come", "people": [[cookie, CSRF token], …], "origin": "https://…"}    → null
-    {"do": "open", "each": watches, "within"}   all at once, to each one's snapshot → {"began", "seen": [ns]}
+    {"do": "open", "each", "mark", "within"}    all at once, to each one's snapshot → {"began", "seen": [ns]}
     {"do": "await", "mark": "…"}                a change that is about to be made → null
     {"do": "saw", "within"}                     → {"seen": [ns, …]}
     {"do": "log out", "within"}                 everybody → {"answered", "cut": [seconds, …], "clean", "open"}
@@ -39,7 +39,6 @@ from bench.messages import (
 )
 from bench.rehearsal.frames import Frames
 from bench.rehearsal.loop import Loop, Peer, answer
-from bench.rehearsal.objects import INITIAL_END
 from bench.rehearsal.watching import Awaited, Chunks, Watch
 from foyer.protocol.events import Fields
 
@@ -192,7 +191,7 @@ class Crowd:
         self._pages: list[Page] = []
         self._watches: list[Watch] = []
         self._over: list[Watch] = []
-        self._awaited = Awaited(INITIAL_END.encode())
+        self._awaited: Awaited
 
     def run(self) -> None:
         """Until stdin ends."""
@@ -213,8 +212,8 @@ class Crowd:
         self._people = [Person(number, *known) for number, known in enumerate(people)]
         self.asked = [requests(self.version, self._target, AUTHORITY, one.cookie) for one in self._people]
 
-    def _open(self, each: int, within: float) -> dict[str, Any]:
-        self._awaited = Awaited(INITIAL_END.encode())
+    def _open(self, each: int, mark: str, within: float) -> dict[str, Any]:
+        self._awaited = Awaited(mark.encode())
         self._over = []
         people = self._people
         self._watches = [Watch(one.number, self._awaited, self._over) for one in people for _ in range(each)]

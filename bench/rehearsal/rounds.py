@@ -12,12 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.processes import Bench
+from bench.rehearsal.kinds import Kind
 from bench.rehearsal.serving import CHECK_INTERVAL, Foyer, Rehearsed
 from bench.rehearsal.signing_in import SignedIn
 from bench.rehearsal.surroundings import Surroundings
 
 EACH = 9
 """Watches of each person's."""
+
+SERIES = (
+    "krm_foyer_requests_in_flight",
+    "krm_foyer_streams_open",
+    'krm_foyer_upstream_watches_open{identity="user"}',
+    'krm_foyer_upstream_watches_open{identity="shared"}',
+    "krm_foyer_shared_subscriptions_open",
+)
+"""What is nothing when nobody is there."""
 
 WITHIN = 10.0
 """Seconds for one change to reach everybody."""
@@ -60,6 +70,12 @@ class Found:
     answered: list[float] = field(default_factory=list)
     upstream: list[int] = field(default_factory=list)
     """Watches at the API server: before, open, after the first logout."""
+    reviews: list[int] = field(default_factory=list)
+    """Access reviews while everybody opened."""
+    held_reviews: float | None = None
+    """A second, while nothing happens, and"""
+    held_cpu: float | None = None
+    """seconds of CPU a second."""
     failures: list[str] = field(default_factory=list)
 
     def holds(self, so: bool, otherwise: str) -> None:
@@ -68,22 +84,35 @@ class Found:
             self.failures.append(otherwise)
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of everything."""
+
+    people: int
+    changes: int
+    """Measured after each opening."""
+    hold: float
+    """Seconds for which shared streams are left alone, and the API server is asked again; 0: not at all."""
+
+
 class Rehearsal:
     """One server between its surroundings and everybody's browsers."""
 
     def __init__(
-        self, bench: Bench, around: Surroundings, server: Rehearsed, version: str, people: int, changes: int
+        self, bench: Bench, around: Surroundings, server: Rehearsed, kind: Kind, version: str, size: Size
     ) -> None:
         self.found = Found()
         self._bench = bench
         self._around = around
         self._server = server
-        self._people = people
-        self._total = people * EACH
-        self._changes = changes
-        self._marks = 0
+        self._kind = kind
         self._version = version
-        self._crowd = bench.python("bench.rehearsal.crowd", str(server.running.port), version, around.target)
+        self._size = size
+        self._people = size.people
+        self._total = size.people * EACH
+        self._marks = 0
+        target = kind.value.target
+        self._crowd = bench.python("bench.rehearsal.crowd", str(server.running.port), version, target)
 
     def foyer(self, foyer: Foyer) -> Found:
         """All of it."""
@@ -95,8 +124,10 @@ class Rehearsal:
         idle = foyer.tally()
         self._open(people)
         self.found.reopening = self.found.opening[-1]
-        in_flight = foyer.metric("krm_foyer_requests_in_flight")
-        self.found.holds(in_flight == self._total, f"{in_flight:.0f} requests in flight of {self._total}")
+        counted = foyer.metric(self._kind.value.series)
+        self.found.holds(counted == self._total, f"foyer counts {counted:.0f} of {self._total}")
+        if self._kind is Kind.SHARED and self._size.hold:
+            self._hold(foyer)
         self._change()
         self._log_out()
         self._back(foyer, idle)
@@ -141,26 +172,29 @@ class Rehearsal:
     def _open(self, people: list[SignedIn]) -> None:
         known = [(one.cookie, one.csrf) for one in people]
         self._tell("come", people=known, origin=self._around.origin)
-        cpu = self._server.running.cpu
-        opened = self._tell("open", each=EACH, within=PATIENCE)
+        cpu, reviews = self._server.running.cpu, self._around.reviews()
+        mark = self._kind.value.snapshot
+        opened = self._tell("open", each=EACH, mark=mark, within=PATIENCE)
         seen = [at - opened["began"] for at in opened["seen"]]
-        self.found.holds(len(seen) == self._total, f"{len(seen)} of {self._total} watches opened")
+        self.found.holds(len(seen) == self._total, f"{len(seen)} of {self._total} opened")
         self.found.opening.append(max(seen, default=0) / 1e9)
         self._settle()
         self.found.opening_cpu.append(self._server.running.cpu - cpu)
+        self.found.reviews.append(self._around.reviews() - reviews)
         time.sleep(HANDED_BACK)
         self.found.open.append(self._server.running.rss)
         at_api = self._around.watches()
         if len(self.found.upstream) == 1:
             self.found.upstream.append(at_api)
-        self.found.holds(at_api == self._total, f"{at_api} watches at the API server, not {self._total}")
+        most = self._kind.upstream(self._total)
+        self.found.holds(at_api == most, f"{at_api} watches at the API server, not {most}")
 
     def _change(self) -> None:
         """One object, to everybody; the first of them warms up and is in no figure."""
         measured: list[list[float]] = []
-        for number in range(self._changes + 1):
+        for number in range(self._size.changes + 1):
             self._marks += 1
-            mark = f"mark-{self._version}-{self._marks:06}"
+            mark = f"mark-{self._version}-{self._marks:06}."
             self._tell("await", mark=mark)
             before = self._cpu()
             at = self._around.change(mark)
@@ -175,6 +209,15 @@ class Rehearsal:
         self.found.first += [times[0] for times in measured]
         self.found.slowest += [times[-1] for times in measured]
         self.found.reached += measured
+
+    def _hold(self, foyer: Foyer) -> None:
+        """Everybody may go on reading, as the API server is asked meanwhile."""
+        before, cpu = self._around.reviews(), self._server.running.cpu
+        time.sleep(self._size.hold)
+        self.found.held_cpu = (self._server.running.cpu - cpu) / self._size.hold
+        self.found.held_reviews = (self._around.reviews() - before) / self._size.hold
+        counted = foyer.metric(self._kind.value.series)
+        self.found.holds(counted == self._total, f"after {self._size.hold:g} s {counted:.0f} are left")
 
     def _restart(self, foyer: Foyer) -> None:
         foyer.restart()
@@ -201,8 +244,9 @@ class Rehearsal:
         deadline = time.monotonic() + SETTLED
         while wrong and time.monotonic() < deadline:
             wrong = _more(foyer.tally(), idle, self._total)
-            if in_flight := foyer.metric("krm_foyer_requests_in_flight"):
-                wrong.append(f"{in_flight:.0f} requests in flight")
+            for series in SERIES:
+                if left := foyer.metric(series):
+                    wrong.append(f"{series} {left:.0f}")
             if at_api := self._around.watches():
                 wrong.append(f"{at_api} watches at the API server")
             time.sleep(0.2 if wrong else 0)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from bench.rehearsal.kinds import Kind
 from bench.rehearsal.rounds import EACH, Found
 from bench.report import Report, per
 
@@ -20,14 +21,20 @@ class Row:
     form: str = ".0f"
 
 
-def fill(report: Report, found: Servers, people: int, surroundings: str) -> None:
+def fill(report: Report, found: Servers, kind: Kind, people: int, surroundings: str) -> None:
     """The table: a column for each server over each version."""
     total = people * EACH
     columns = [" ".join(key) for key in found]
-    title = f"{people} people, {total} native watches; {surroundings}"
+    title = f"{people} people, {total} {kind.value.name}; {surroundings}"
     table = report.table(title, columns)
     every = list(found.values())
-    for row in [*_coming(every, people), *_changing(every), *_leaving(every), *_memory(every, people)]:
+    for row in [
+        *_coming(every, people),
+        *_changing(every),
+        *_asking(every),
+        *_leaving(every),
+        *_memory(every, people),
+    ]:
         table.row(row.label, row.values, row.form)
 
 
@@ -55,6 +62,16 @@ def _changing(every: Sequence[Found]) -> list[Row]:
     ]
 
 
+def _asking(every: Sequence[Found]) -> list[Row]:
+    if not any(sum(one.reviews) for one in every):
+        return []
+    return [
+        Row("access reviews while all opened", [one.reviews[0] for one in every]),
+        Row("  a second, while all is quiet", [one.held_reviews for one in every], ".1f"),
+        Row("  ms of its CPU a second, then", [per(one.held_cpu, 1e-3) for one in every], ".1f"),
+    ]
+
+
 def _leaving(every: Sequence[Found]) -> list[Row]:
     slowest = [[times[-1] for times in one.cut if times] for one in every]
     middles = [[times[len(times) // 2] for times in one.cut if times] for one in every]
@@ -74,12 +91,10 @@ def _memory(every: Sequence[Found], people: int) -> list[Row]:
     return [
         Row("resident memory, idle, MiB", [one.idle / 1024 for one in every], ".1f"),
         Row(f"  when {people} have signed in", [one.sessions / 1024 for one in every], ".1f"),
-        Row(f"  with {total} watches", [one[0] for one in rounds], ".1f"),
+        Row(f"  with {total} open", [one[0] for one in rounds], ".1f"),
         Row("  after a restart, first round", [one[1] if len(one) > 1 else None for one in rounds], ".1f"),
         Row("  second round", [one[2] if len(one) > 2 else None for one in rounds], ".1f"),
-        Row(
-            "KiB a watch, with its connection", [(one.open[0] - one.sessions) / total for one in every], ".1f"
-        ),
+        Row("KiB each, with its connection", [(one.open[0] - one.sessions) / total for one in every], ".1f"),
     ]
 
 

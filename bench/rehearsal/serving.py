@@ -11,6 +11,7 @@ from signal import SIGTERM, SIGUSR2
 from typing import Any, Protocol
 
 from bench.processes import PATIENCE, Bench, Lost, Running
+from bench.rehearsal.kinds import Kind
 from bench.rehearsal.signing_in import SignedIn, sign_in
 from bench.rehearsal.surroundings import Surroundings
 from bench.servers import goref_cookie
@@ -31,10 +32,11 @@ class Rehearsed(Protocol):
 class Foyer:
     """`foyer serve` over TLS, with every bound at its default."""
 
-    def __init__(self, bench: Bench, around: Surroundings) -> None:
+    def __init__(self, bench: Bench, around: Surroundings, kind: Kind) -> None:
         self._bench = bench
         self._around = around
-        self._flags = dict(around.flags()) | {"listen": around.listen, "metrics-listen": "127.0.0.1:0"}
+        self._flags = {**around.flags(), **_shared(around, kind)}
+        self._flags |= {"listen": around.listen, "metrics-listen": "127.0.0.1:0"}
         self.running = self._start()
 
     def _start(self) -> Running:
@@ -91,11 +93,14 @@ class Foyer:
 class Goref:
     """The yardstick. Its sessions are sealed here: it knows no key of the issuer's kind."""
 
-    def __init__(self, bench: Bench, program: str, around: Surroundings) -> None:
+    def __init__(self, bench: Bench, program: str, around: Surroundings, kind: Kind) -> None:
         self._bench = bench
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = int(free.getsockname()[1])
-        flags = dict(around.flags()) | {"listen": f"127.0.0.1:{port}", "ca-file": around.ca_file}
+        flags = {**around.flags(), **_shared(around, kind)} | {
+            "listen": f"127.0.0.1:{port}",
+            "ca-file": around.ca_file,
+        }
         for name in ("oidc-ca-file", "kubernetes-ca-file"):
             del flags[name]
         self.running = bench.start("goref", [program, *_arguments(flags)], stderr=subprocess.DEVNULL)
@@ -106,6 +111,12 @@ class Goref:
         """Sessions like those of as many people."""
         sessions = [self._bench.session(number) for number in range(1, count + 1)]
         return [SignedIn(goref_cookie(one, self._bench.key), one.csrf_token) for one in sessions]
+
+
+def _shared(around: Surroundings, kind: Kind) -> dict[str, str]:
+    if kind is not Kind.SHARED:
+        return {}
+    return {"shared-watch-resources": "configmaps", "shared-watch-token-file": around.shared_token}
 
 
 def _arguments(flags: Mapping[str, str]) -> list[str]:

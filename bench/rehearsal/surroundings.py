@@ -9,7 +9,6 @@ from typing import Protocol
 
 from bench.processes import Bench
 from bench.rehearsal.issuer import CLIENT
-from bench.rehearsal.objects import PATH, WATCH
 from bench.servers import ORIGIN
 
 
@@ -21,8 +20,8 @@ class Surroundings(Protocol):
     """foyer's, for the browsers."""
     listen: str
     ca_file: str
-    target: str
-    """What everybody watches, at foyer."""
+    shared_token: str
+    """The file of the token that shared watches are opened with."""
 
     def flags(self) -> Mapping[str, str]:
         """foyer's: where the two are, and its certificate."""
@@ -36,6 +35,9 @@ class Surroundings(Protocol):
     def watches(self) -> int:
         """Open at the API server now, by its own account."""
 
+    def reviews(self) -> int:
+        """Access reviews that the API server has answered so far."""
+
     def cpu(self) -> float:
         """Seconds of CPU that the API server has used."""
 
@@ -46,12 +48,13 @@ class StandIns:
     name = "stand-ins"
     origin = ORIGIN
     listen = "127.0.0.1:0"
-    target = f"/k8s{PATH}?{WATCH}"
 
     def __init__(self, bench: Bench, people: int) -> None:
         self._bench = bench
         folder = str(bench.path("tls.crt").parent)
         self.ca_file = str(bench.path("ca.crt"))
+        self.shared_token = str(bench.path("shared-token"))
+        bench.path("shared-token").write_text(f"{'shared' * 100}\n")
         self._api = bench.python("bench.rehearsal.api", folder)
         self._api.port = self._api.line()
         self._issuer = bench.python("bench.rehearsal.issuer", folder, str(people), ORIGIN)
@@ -81,6 +84,9 @@ class StandIns:
 
     def watches(self) -> int:
         return self._count()["watches"]
+
+    def reviews(self) -> int:
+        return self._count()["access"]
 
     def tokens(self) -> int:
         """Different tokens that watches were opened with."""
