@@ -1,4 +1,4 @@
-"""`python -m bench.rehearsal`: 200 people with nine of a kind open, on one foyer with its own bounds (spec 04).
+"""`python -m bench.rehearsal`: 200 people with nine of a kind open, on one foyer with its bounds (spec 04).
 
     SIZE     people; 200 unless given
     HOLD     seconds for which shared streams are left alone; 31, for foyer asks about each again after 30

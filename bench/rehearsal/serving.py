@@ -19,6 +19,8 @@ from bench.servers import goref_cookie
 CHECK_INTERVAL = 5.0
 """Seconds: foyer's default for `-session-check-interval`, and the yardstick's."""
 
+A_MOMENT = 0.5
+
 
 class Rehearsed(Protocol):
     """A server in its place."""
@@ -50,25 +52,27 @@ class Foyer:
         _eventually(lambda: '"msg":"ready"' in log.read_text(), running)
         return running
 
-    def last_words(self) -> str:
-        """The end of its log."""
-        return self._log.read_text()[-2000:]
-
     def sign_in(self, count: int) -> list[SignedIn]:
         """Through the issuer's form, each of them."""
         people = self._around.people(count)
         return sign_in(people, self._around.ca_file, self._around.origin, self.running.port)
 
     def restart(self) -> None:
-        """As a deployment does that does not wait: the second signal aborts what the first would drain."""
+        """As a deployment does that does not wait: a second signal aborts what the first would drain."""
         self._flags["listen"] = f"127.0.0.1:{self.running.port}"
         self.running.signal(SIGTERM)
-        _eventually(lambda: '"msg":"draining"' in self._log.read_text(), self.running)
-        self.running.signal(SIGTERM)
-        if self.running.process.wait(PATIENCE):
-            raise Lost("foyer, as it was ended")
+        if self._ended(A_MOMENT) is None:  # streams end at once, and with them foyer
+            self.running.signal(SIGTERM)
+        if (code := self._ended(PATIENCE)) != 0:
+            raise Lost(f"foyer, as it was to end: {code}\n{self._log.read_text()[-4000:]}")
         self._bench.end(self.running)
         self.running = self._start()
+
+    def _ended(self, seconds: float) -> int | None:
+        try:
+            return self.running.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
 
     def tally(self) -> dict[str, Any]:
         """What it has in memory (`bench.rehearsal.observed`)."""

@@ -67,8 +67,10 @@ class _Call:
         side, self._side = self._side, None
         if side is not None:
             side.cancel()
-        if self.waiting is not None:
-            self.waiting.cancel()
+        # It holds this as well: without their cycle both are freed at once, not at a collection.
+        waiting, self.waiting = self.waiting, None
+        if waiting is not None:
+            waiting.cancel()
 
     def _fail(self, failure: Failure) -> None:
         if not self.answer.done():
