@@ -158,6 +158,7 @@ class Service:
             token=self._token,
             ttl=config.decision_ttl,
             now=server.now,
+            start=loop.create_task,
             measures=self._measures,
         )
         return Shared(

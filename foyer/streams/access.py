@@ -123,7 +123,7 @@ class _Call:
     def __init__(self, asked_at: float) -> None:
         self.asked_at = asked_at
         self.askers: dict[Asker, None] = {}
-        self.task: asyncio.Task[None] | None = None
+        self.task: Cancellable | None = None
 
     def leaving(self) -> Iterator[Asker]:
         """Each asker, who waits no longer; one that leaves meanwhile is not among them."""
@@ -160,17 +160,20 @@ class Access:
         token: Callable[[], IdToken],
         ttl: float,
         now: Callable[[], float],
+        start: Callable[[Coroutine[Any, Any, None]], Cancellable],
         measures: Counted,
     ) -> None:
         """`people` is asked with their own tokens, `server` with `token`, foyer's own.
 
-        `ttl` in seconds; `now` is a clock that never goes back, in seconds.
+        `ttl` in seconds; `now` is a clock that never goes back, in seconds; `start` makes a task of a
+        coroutine.
         """
         self.ttl = ttl
         self.now = now
         self._people = people
         self._server = server
         self._token = token
+        self._start = start
         self._measures = measures
         self._kept: dict[bytes, _Kept] = {}  # nearly in the order they were asked for
         self._calls: dict[bytes, _Call] = {}
@@ -179,7 +182,7 @@ class Access:
 
     def who(self, token: IdToken, newcomer: Newcomer) -> Cancellable:
         """Asks the API server, with the `newcomer`'s own token."""
-        return _start(self._who(token, newcomer), newcomer.failed)
+        return self._start(_contained(partial(self._who, token, newcomer), newcomer.failed))
 
     async def _who(self, token: IdToken, newcomer: Newcomer) -> None:
         found = await reviews.who(self._people, token)
@@ -200,7 +203,8 @@ class Access:
         call = self._calls.get(key)
         if call is None:
             call = self._calls[key] = _Call(now)
-            call.task = _start(self._decide(key, call, question), partial(self._fault, key, call))
+            fault = partial(self._fault, key, call)
+            call.task = self._start(_contained(partial(self._decide, key, call, question), fault))
         call.askers[asker] = None
         return _Waiting(self, key, call, asker)
 
@@ -313,13 +317,12 @@ def _result(verdict: Verdict) -> str:
     return "error" if _is_error(verdict) else "denied"
 
 
-def _start(coroutine: Coroutine[Any, Any, None], failed: Callable[[Exception], None]) -> asyncio.Task[None]:
-    """Runs `coroutine`; whoever waits for it is told if foyer's own code fails in it."""
-
-    async def contained() -> None:
-        try:
-            await coroutine
-        except Exception as error:  # the outermost
-            failed(error)
-
-    return asyncio.get_running_loop().create_task(contained())
+async def _contained(
+    work: Callable[[], Coroutine[Any, Any, None]], failed: Callable[[Exception], None]
+) -> None:
+    """Tells whoever waits for `work` if foyer's own code fails in it."""
+    # Begun in here: a task that is cancelled before its first step would leave a coroutine behind.
+    try:
+        await work()
+    except Exception as error:  # the outermost
+        failed(error)

@@ -75,7 +75,7 @@ class Cache:
     def synced(self) -> None:
         """The cycle is complete: whoever waits for a snapshot can have one."""
         self._complete = True
-        for projection, showing in self._showings.items():
+        for projection, showing in list(self._showings.items()):  # who is served may be refused, and leave
             if projection not in self._fillings:
                 showing.is_ready()
 

@@ -29,12 +29,14 @@ class Due(Protocol):
 class Line:
     """Those who have something to write, over all shared watches."""
 
-    __slots__ = ("_soon", "_waiting")
+    __slots__ = ("_called", "_serving", "_soon", "_waiting")
 
     def __init__(self, soon: Callable[[Callable[[], None]], object]) -> None:
         """`soon` calls in the next turn of the loop."""
         self._soon = soon
         self._waiting: deque[Due] = deque()
+        self._serving = False
+        self._called = False  # a turn has been asked for
 
     def join(self, due: Due) -> None:
         """`due` is served behind those who wait. Called for each once at a time."""
@@ -42,24 +44,34 @@ class Line:
 
     def extend(self, dues: Iterable[Due]) -> None:
         """The same for many, in their order."""
-        if not self._waiting:
-            self._soon(self._go_on)
         self._waiting.extend(dues)
+        self._call()
+
+    def serve(self) -> None:
+        """One turn's slice at once, unless this is one: for what should not wait until more has come."""
+        if not self._serving:
+            self._slice()
+
+    def _call(self) -> None:
+        if self._waiting and not self._called:
+            self._called = True
+            self._soon(self._go_on)
 
     def _go_on(self) -> None:
-        """One turn's slice."""
-        left = WORK
-        waiting = self._waiting
         try:
-            while waiting and left > 0:
-                left -= 1 + waiting[0].deliver(left)
-                waiting.popleft()  # only now: who joins an empty line asks for a turn of its own
-        except BaseException:
-            waiting.popleft()  # one that breaks its word does not stop the others
-            raise
+            self._slice()
         finally:
-            if waiting:
-                self._soon(self._go_on)
+            self._called = False
+            self._call()
+
+    def _slice(self) -> None:
+        left = WORK
+        self._serving = True
+        try:
+            while self._waiting and left > 0:
+                left -= 1 + self._waiting.popleft().deliver(left)
+        finally:
+            self._serving = False
 
     def __len__(self) -> int:
         return len(self._waiting)

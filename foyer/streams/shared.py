@@ -55,7 +55,8 @@ class Shared:
         self._token = token
         self._lenient = lenient
         self._watches: dict[Scope, SharedWatch] = {}
-        self._common = Common(Grants(access, server.wheel, recheck_interval), self, self.line)
+        self.grants = Grants(access, server.wheel, recheck_interval)
+        self._common = Common(self.grants, self, self.line)
 
     def shares(self, scope: Scope) -> bool:
         """Whether a stream of `scope` that opens now reads a shared watch."""

@@ -163,9 +163,6 @@ class Showing:
         first = bisect_right(self._order, behind, key=_serial)
         return self._order[first : first + most]
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     # What changed.
 
     def lose(self, why: StreamError) -> None:
@@ -180,9 +177,10 @@ class Showing:
         self._wake()
 
     def is_ready(self) -> None:
-        """Its rows are all there are now."""
+        """Its rows are all there are now. Who waits for them is served of these, before more has come."""
         self.ready = True
         self._wake()
+        self._line.serve()
 
     def _wake(self) -> None:
         """Readers that wait have a look."""

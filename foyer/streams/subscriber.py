@@ -225,7 +225,7 @@ class Subscriber:
             return
         self._allowed_at = asked_at
         self.state = State.WAITING
-        showing = self._showing or self._join()
+        showing = self._showing if self._showing is not None else self._join()
         if showing.ready:
             self._begin(showing)
         self._settle(showing)

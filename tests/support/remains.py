@@ -11,6 +11,7 @@ from foyer.gate.gate import Gate
 from foyer.net.browser import BrowserConnection
 from foyer.net.upstream import Upstream, UpstreamConnection
 from foyer.protocol.h2 import H2Client, H2Server
+from foyer.streams.shared import Shared
 
 
 def _gate(foyer: Foyer) -> Gate:
@@ -23,6 +24,11 @@ def _upstream(foyer: Foyer) -> Upstream:
     return foyer._service._upstream
 
 
+def _shared(foyer: Foyer) -> Shared:
+    assert foyer._service is not None
+    return foyer._service._shared
+
+
 OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
     "open exchanges": lambda foyer: foyer.open_exchanges,
     "exchanges in their sessions": lambda foyer: len(_gate(foyer).registry),
@@ -30,6 +36,9 @@ OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
     "sessions with requests' slots": lambda foyer: len(_gate(foyer).requests.per_session),
     "streams' slots": lambda foyer: _gate(foyer).streams.per_replica,
     "sessions with streams' slots": lambda foyer: len(_gate(foyer).streams.per_session),
+    "shared watches": lambda foyer: len(_shared(foyer)),
+    "grants": lambda foyer: len(_shared(foyer).grants),
+    "shared streams in line": lambda foyer: len(_shared(foyer).line),
     "places waited for upstream": lambda foyer: len(_upstream(foyer)._waiting),
     "connections being opened": lambda foyer: len(_upstream(foyer)._connecting),
     "sides": lambda foyer: sum(len(connection.sides) for connection in _connections(foyer)),
