@@ -16,12 +16,12 @@ ONLY_IT = f"fieldSelector=metadata.name%3D{NAME}"
 MARK = "rehearsal.example.test/mark"
 """The annotation that is different after each change."""
 
-_TEXT = "The quick brown fox jumps over the lazy dog and writes a note about it. " * 3
+_TEXT = "The quick brown fox jumps over the lazy dog and writes a note about it. " * 6
 _TIMES = {"creationTimestamp": "2026-01-01T00:00:00Z"}
 
 
 def small_object(mark: str, version: int = 1001) -> dict[str, object]:
-    """A ConfigMap of 1 KiB; a third of it is what the API server keeps of managed fields."""
+    """A ConfigMap of 1 KiB; a quarter of it is what the API server keeps of managed fields."""
     metadata = {
         "name": NAME,
         "namespace": "demo",

@@ -246,7 +246,7 @@ class Rehearsal:
         wrong = ["nothing was looked at"]
         deadline = time.monotonic() + SETTLED
         while wrong and time.monotonic() < deadline:
-            wrong = _more(foyer.tally(), idle, self._total)
+            wrong = grown(foyer.tally(), idle, self._total)
             for series in SERIES:
                 if left := foyer.metric(series):
                     wrong.append(f"{series} {left:.0f}")
@@ -288,7 +288,7 @@ class Rehearsal:
                 return
 
 
-def _more(now: Mapping[str, Any], idle: Mapping[str, Any], total: int) -> list[str]:
+def grown(now: Mapping[str, Any], idle: Mapping[str, Any], total: int) -> list[str]:
     """What of a tally has grown: tasks and files exactly, of foyer's objects what a leak would leave."""
 
     def of_connections(tally: Mapping[str, Any]) -> int:
