@@ -3,6 +3,7 @@
     SIZE     people; 200 unless given
     HOLD     seconds for which shared streams are left alone; 31, for foyer asks about each again after 30
     REAL=1   before a real kube-apiserver and Dex (bench.rehearsal.cluster), without the yardstick
+    --alone       without the yardstick
     --json FILE   where the figures go as JSON too
     KIND …   some of: watch user shared
 
@@ -40,6 +41,7 @@ def main() -> int:
     """Rehearses each server with each kind over both versions."""
     parser = argparse.ArgumentParser(prog="python -m bench.rehearsal", description=__doc__)
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help=f"the figures; {JSON}")
+    parser.add_argument("--alone", action="store_true", help="without the yardstick")
     names = [kind.name.lower() for kind in Kind]
     parser.add_argument(
         "kinds", nargs="*", choices=[*names, []], default=[], metavar="KIND", help=" ".join(names)
@@ -54,9 +56,13 @@ def main() -> int:
         print("rehearsal: skipped, as FOYER_CLUSTER names no folder with the scripts that start a cluster")
         return 0
     report = Report()
+    if real:
+        report.note("goref, the yardstick, follows no watch that a kube-apiserver compresses")
+    elif goref() is None and not flags.alone:
+        report.note("goref, the yardstick, is not here: put it on PATH or name it in FOYER_GOREF")
     failures = []
     for kind in [Kind[name.upper()] for name in flags.kinds or names]:
-        found = _rehearse(kind, size, real, report)
+        found = _rehearse(kind, size, real, None if real or flags.alone else goref())
         fill(report, found, kind, size.people, "a kube-apiserver and Dex" if real else "stand-ins")
         failures += [
             f"{kind.value.name}, {name} over {version}: {what}"
@@ -82,11 +88,7 @@ def files_missing(people: int) -> str:
     )
 
 
-def _rehearse(kind: Kind, size: Size, real: bool, report: Report) -> dict[tuple[str, str], Found]:
-    yardstick = None if real else goref()
-    if yardstick is None:
-        why = "follows no watch that a kube-apiserver compresses" if real else "is not here"
-        report.note(f"goref, the yardstick, {why}")
+def _rehearse(kind: Kind, size: Size, real: bool, yardstick: str | None) -> dict[tuple[str, str], Found]:
     found = {}
     for version in VERSIONS:
         found["foyer", version] = rehearse_foyer(kind, version, size, real)

@@ -16,6 +16,7 @@ from bench.rehearsal.kinds import Kind
 from bench.rehearsal.serving import CHECK_INTERVAL, Foyer, Rehearsed
 from bench.rehearsal.signing_in import SignedIn
 from bench.rehearsal.surroundings import Surroundings
+from foyer.net.listener import TRIM_AFTER
 
 EACH = 9
 """Watches of each person's."""
@@ -184,7 +185,7 @@ class Rehearsal:
         self._settle()
         self.found.opening_cpu.append(self._server.running.cpu - cpu)
         self.found.reviews.append(self._around.reviews() - reviews)
-        time.sleep(HANDED_BACK)
+        time.sleep(HANDED_BACK if self._total >= TRIM_AFTER else 0)
         self.found.open.append(self._server.running.rss)
         at_api = self._around.watches()
         if len(self.found.upstream) == 1:
