@@ -119,3 +119,5 @@ class Reviews:
         for _ in range(seconds):
             product.pass_time(1)
             self.pairing.script.until(answered, "every review to be answered")
+            while self.pairing.script.turn():  # whoever is asked whether they are there answers
+                pass
