@@ -360,6 +360,7 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         streaming=Streaming(
             gate=gate,
             server=Server(pool.open, KUBERNETES, gate.wheel, gate.now, _never_later, measures.watches_open),
+            shared=None,
             targets=Targets(frozenset(("default",)), "default"),
             log=log,
             lenient=frozenset(),

@@ -34,14 +34,15 @@ class Streaming:
         *,
         gate: Gate,
         server: Server,
-        shared: Shared,
+        shared: Shared | None,
         targets: Targets,
         log: Log,
         lenient: frozenset[str],
     ) -> None:
-        """`lenient` names, as kubectl does, the resources whose versions may be without an order.
+        """`shared` knows which streams share a watch: without it none do.
 
-        It may be changed at any time, and holds for streams that open after that.
+        `lenient` names, as kubectl does, the resources whose versions may be without an order. It may be
+        changed at any time, and holds for streams that open after that.
         """
         self.lenient = lenient
         self._server = server
@@ -60,7 +61,7 @@ class Streaming:
             exchange.answer(refused(opening))
             return
         stream = Stream(self._common, exchange, opening)
-        if self._shared.shares(opening.scope):
+        if self._shared is not None and self._shared.shares(opening.scope):
             subscriber = self._shared.subscriber(opening, stream)
             stream.begin(subscriber)
             subscriber.open(token)

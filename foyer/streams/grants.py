@@ -75,9 +75,8 @@ class Grant:
         return now + (self._grants.interval - TICK) * phase
 
     def due(self, now: float) -> float | None:
-        """Asks again, unless an answer is still waited for."""
-        if self._pending is None:
-            self._pending = self._grants.access.may(self.question, self)
+        """Asks again; an answer that is still waited for is that one."""
+        self._pending = self._grants.access.may(self.question, self)
         return self._next(now) if self.holders else None
 
     def decided(self, verdict: Verdict, asked_at: float) -> None:

@@ -142,9 +142,9 @@ def test_a_scope_that_is_slow_to_open_holds_up_no_other_and_is_given_up_when_nob
     assert other.types == ["reset", "added", "synced"]
     assert slow.types == beside.types == []
     slow.browser.leave()
-    assert stage.places[0].waits
+    assert len(stage.shared) == 2
     beside.browser.leave()
-    assert not stage.places[0].waits
+    assert len(stage.shared) == 1
     other.browser.leave()
     stage.assert_nothing_is_left()
     stage.close()
@@ -319,6 +319,37 @@ def test_what_changes_meanwhile_is_never_lost_and_never_shown_twice(stage: Stage
     assert slow.types.count("added") == 100 + 1 + 2 - 1, "v1 again, new and v3 again, and v98 never"
     assert slow.types.count("deleted") == 2
     assert stage.measures.shared_overflows == 0
+
+
+def test_nothing_is_shown_before_what_happened_before_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(stage, 100)
+    slow = stage.open(fast=False)
+    monkeypatch.setattr("foyer.streams.fanout.WORK", 5)
+    stage.send(*[changed(version, f"v{version * 7 % 100}") for version in range(11, 211)])
+    slow.fast = True
+    stage.settle()
+    client = shown(slow)
+    assert client.synced
+    assert client.objects == shown(stage.visitors[0]).objects
+
+
+def test_what_comes_with_the_end_of_the_snapshot_comes_behind_it(stage: Stage) -> None:
+    visitors = [stage.open(), stage.open(CONFIGMAPS + b"&projection=krm-spec/v1")]
+    stage.respond(SNAPSHOT + changed(11) + deleted(config_map(version="12")) + b"\n")
+    for visitor in visitors:
+        assert visitor.types == ["reset", "added", "synced", "modified", "deleted"]
+
+
+def test_objects_that_come_and_go_leave_nothing_behind(stage: Stage) -> None:
+    visitor = live(stage)
+    for version in range(11, 11 + 8 * QUEUE_MOST, 2):
+        stage.send(added(config_map(f"v{version}", str(version))) + b"\n")
+        stage.send(deleted(config_map(f"v{version}", str(version + 1))) + b"\n")
+    assert len(visitor.subscriber._showing._order) <= QUEUE_MOST + 3  # type: ignore[union-attr]
+    late = stage.open()
+    assert late.types == ["reset", "added", "synced"]
 
 
 def test_a_snapshot_never_counts_against_the_queue(stage: Stage) -> None:

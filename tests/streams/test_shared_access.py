@@ -13,7 +13,8 @@ from foyer.session.seal import IdToken
 from foyer.streams.errors import Code
 from foyer.streams.subscriber import State
 from tests.streams.following import COMPLETE, CONFIGMAPS, added, config_map, error, modified
-from tests.streams.sharing import JSON, MAY, SHARED_TOKEN, WHO, Stage, Visitor, refused, said
+from tests.streams.sharing import MAY, SHARED_TOKEN, WHO, Stage, Visitor, refused, said
+from tests.streams.staged import JSON
 
 SNAPSHOT = added(config_map()) + b"\n" + COMPLETE + b"\n"
 NOTES = b"group=notes.example.com&version=v1alpha1&resource=notes"

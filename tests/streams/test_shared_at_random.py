@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from foyer.exchange.endings import Cause
 from foyer.protocol.events import Failure, ResponseHead
-from foyer.streams.source import STALL
+from foyer.session.seal import IdToken
+from foyer.streams.reflector import STALL
 from tests.streams.following import COMPLETE, SECRETS, added, deleted, error, modified, page, secret, status
 from tests.streams.projected import projected
 from tests.streams.sharing import MAY, WHO, Stage, Visitor, refused
@@ -149,9 +150,7 @@ def joins(world: World, much: int) -> None:
         world.looking[visitor] = projection
 
 
-def world_token(much: int) -> Any:
-    from foyer.session.seal import IdToken
-
+def world_token(much: int) -> IdToken:
     return IdToken(PEOPLE[much % len(PEOPLE)].encode())
 
 
@@ -305,7 +304,7 @@ def _content(shown: dict[str, Any]) -> dict[str, Any]:
 def test_whatever_happens_each_stream_ends_with_what_it_may_see(
     streaming: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(steps=STEPS, at_once=st.booleans())
     def holds(steps: list[tuple[Act, int]], at_once: bool) -> None:
         world = World(at_once=at_once, streaming=streaming)

@@ -77,23 +77,25 @@ class Reviews:
         self.pairing.script.until(watched, "a list or a watch")
         return self.pairing.upstream.arrived.popleft()
 
-    def open(self, target: str = STREAM, person: SignedIn | None = None, **options: int) -> Page:
+    def open(
+        self, target: str = STREAM, person: SignedIn | None = None, *, receive_buffer: int | None = None
+    ) -> Page:
         """A stream on a connection of its own."""
-        browser = self.pairing.connect(**options)
+        browser = self.pairing.connect(receive_buffer=receive_buffer)
         return Page(browser.request("GET", target, (person or self.pairing.me).fields))
 
     def first(
-        self, target: str = STREAM, person: SignedIn | None = None, **options: int
+        self, target: str = STREAM, person: SignedIn | None = None, *, receive_buffer: int | None = None
     ) -> tuple[Page, Request]:
         """The first of its scope, behind its snapshot of one object, and the watch it reads."""
-        page = self.open(target, person, **options)
+        page = self.open(target, person, receive_buffer=receive_buffer)
         request = self.until_watched()
         shows(page, request)
         return page, request
 
-    def joins(self, target: str = STREAM, person: SignedIn | None = None, **options: int) -> Page:
+    def joins(self, target: str = STREAM, person: SignedIn | None = None) -> Page:
         """Another of a scope that is read already, behind its snapshot of one object."""
-        page = self.open(target, person, **options)
+        page = self.open(target, person)
         self.until_shown(page, "reset", "added", "synced")
         return page
 
