@@ -1,9 +1,9 @@
 // Sign in, list, create, edit and follow ConfigMaps, showing Kubernetes' answers as they are.
 
-import { k8s, logout, requireSession, session } from "/_foyer/foyer.js";
+import { follow, k8s, login, logout, requireSession } from "/_foyer/foyer.js";
 
 const GREETINGS = "/api/v1/namespaces/demo/configmaps";
-const MINE = "labelSelector=app%3Dhello";
+const SCOPE = { version: "v1", resource: "configmaps", namespace: "demo", labelSelector: "app=hello" };
 
 const byId = (id) => document.getElementById(id);
 
@@ -13,6 +13,23 @@ const me = await requireSession(); // nobody signed in: off to sign in, and back
 byId("who").textContent = `Hello, ${me.displayName || me.email || me.subject}`;
 byId("sign-out").hidden = false;
 byId("sign-out").addEventListener("click", async () => show(await logout()));
+byId("sign-in").addEventListener("click", () => login());
+
+// ---- List and follow: the same thing
+
+const WORDS = {
+  connecting: "Connecting…",
+  live: "Live: changes appear as they happen.",
+  stale: "Reading anew what there is…",
+  waiting: "Not live, trying again soon.",
+};
+
+follow(SCOPE, ({ state, message, objects, changed }) => {
+  for (const uid of changed) put(uid, objects.get(uid));
+  byId("state").textContent = `${WORDS[state] ?? "Not live."} ${message}`;
+  byId("sign-in").hidden = state !== "signed-out";
+  if (state === "live") byId("none").hidden = objects.size > 0;
+});
 
 // ---- Create
 
@@ -27,85 +44,56 @@ byId("create").addEventListener("submit", async (event) => {
   if (show(await k8s(GREETINGS, { method: "POST", body }))) byId("create").reset();
 });
 
-// ---- List and edit
+// ---- Edit
 
-const rows = new Map(); // name -> { form, input, object, latest }
+const rows = new Map(); // uid -> { form, input, theirs, object, latest }
 
-function put(object) {
-  const row = rows.get(object.metadata.name) ?? newRow(object.metadata.name);
-  row.latest = object;
-  // What somebody is editing stays as it is, version and all: saving over another's change is a 409.
-  if (row.input.value === textOf(row.object)) fill(row);
-}
-
-function fill(row) {
-  row.object = row.latest;
-  row.input.value = textOf(row.object);
+/** Shows an object as it is now; undefined: it is gone. */
+function put(uid, object) {
+  if (object) {
+    const row = rows.get(uid) ?? newRow(uid);
+    row.latest = object;
+    const { value } = row.input;
+    if (value === textOf(row.object) || value === textOf(object)) fill(row);
+    else theirs(row); // what is being typed stays: saving it over another's change is a 409
+  } else {
+    rows.get(uid)?.form.remove();
+    rows.delete(uid);
+  }
 }
 
 const textOf = (object) => object?.data?.text ?? "";
 
-function newRow(name) {
+function fill(row) {
+  row.object = row.latest;
+  row.input.value = textOf(row.object);
+  theirs(row);
+}
+
+function theirs(row) {
+  row.theirs.hidden = textOf(row.latest) === textOf(row.object);
+  row.theirs.textContent = `Somebody has made it: ${textOf(row.latest)}`;
+}
+
+function newRow(uid) {
   const form = byId("greeting").content.firstElementChild.cloneNode(true);
-  const row = { form, input: form.querySelector("input"), object: null, latest: null };
-  rows.set(name, row);
+  const row = { form, input: form.querySelector("input"), theirs: form.querySelector("p"), object: null };
+  rows.set(uid, row);
   byId("greetings").append(form);
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const body = { ...row.object, data: { ...row.object.data, text: row.input.value } };
-    const answer = await k8s(`${GREETINGS}/${encodeURIComponent(name)}`, { method: "PUT", body });
-    if (show(answer)) row.latest = answer.content;
-    if (answer.outcome === "ok" || answer.outcome === "conflict") fill(row);
+    save(row);
   });
   return row;
 }
 
-function remove(name) {
-  rows.get(name)?.form.remove();
-  rows.delete(name);
-}
-
-// ---- Follow: a list, then a watch from its version; when that ends, the same again
-
-async function follow() {
-  for (;;) {
-    const now = await session().catch(() => me);
-    if (now.subject !== me.subject) {
-      byId("state").textContent = "Not live: you are no longer signed in. Load the page again";
-      return;
-    }
-    const list = await k8s(`${GREETINGS}?${MINE}`);
-    if (list.outcome === "ok") {
-      const names = new Set(list.content.items.map((object) => object.metadata.name));
-      for (const name of [...rows.keys()]) if (!names.has(name)) remove(name);
-      list.content.items.forEach(put);
-      byId("state").textContent = "Live: changes appear as they happen";
-      const from = list.content.metadata.resourceVersion;
-      const watch = await k8s(`${GREETINGS}?${MINE}&watch=1&resourceVersion=${from}`);
-      if (watch.outcome === "ok") await events(watch.response.body).catch(() => {}); // cut short
-    } else if (list.outcome !== "error") {
-      show(list);
-      byId("state").textContent = "Not live";
-      return;
-    }
-    byId("state").textContent = "Not live: trying again";
-    await new Promise((resolve) => setTimeout(resolve, 1000 * (list.retryAfter ?? 2)));
-  }
-}
-
-async function events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let rest = ""; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const { type, object } of lines.map((line) => JSON.parse(line))) {
-      if (type === "ERROR") return; // the version is too old, for one
-      if (type === "DELETED") remove(object.metadata.name);
-      else put(object);
-    }
-  }
+async function save(row) {
+  const { name, resourceVersion } = row.object.metadata;
+  // The change alone, upon the version that was edited: what a stream shows is not the whole object.
+  const body = { metadata: { resourceVersion }, data: { text: row.input.value } };
+  const answer = await k8s(`${GREETINGS}/${encodeURIComponent(name)}`, { method: "PATCH", body });
+  // An ok is shown when it comes with the stream. After a conflict theirs is in view, and may be saved over.
+  if (!show(answer) && answer.outcome === "conflict") row.object = row.latest;
 }
 
 // ---- Answers
@@ -116,5 +104,3 @@ function show({ outcome, status, reason, message }) {
   byId("answer-message").textContent = message;
   return outcome === "ok";
 }
-
-follow();

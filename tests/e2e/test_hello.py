@@ -49,7 +49,7 @@ def sign_in(page: Page, person: str, name: str) -> None:
     page.wait_for_url("**/hello/")
     page.reload()  # Playwright puts no answer in the place of one that a redirect led to
     expect(page.get_by_text(f"Hello, {name}")).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text("Live")
+    expect(page.get_by_text("Live: changes appear as they happen.")).to_be_visible()
 
 
 def create(page: Page, text: str) -> None:
@@ -103,13 +103,15 @@ def test_refusals_and_conflicts_are_shown_as_they_are_and_saving_again_is_possib
         })()""",
     )
     expect(bob.get_by_role("textbox", name="Greeting", exact=True)).to_have_value("Faster")
+    expect(ada.get_by_text("Somebody has made it: Faster")).to_be_visible()
+    expect(greeting).to_have_value("Too late")
     ada.get_by_role("button", name="Save").click()
     expect(ada.get_by_role("alert")).to_contain_text("409 Conflict")
-    expect(greeting).to_have_value("Faster")
-    greeting.fill("Later")
+    expect(greeting).to_have_value("Too late")
     ada.get_by_role("button", name="Save").click()
-    expect(bob.get_by_role("textbox", name="Greeting", exact=True)).to_have_value("Later")
+    expect(bob.get_by_role("textbox", name="Greeting", exact=True)).to_have_value("Too late")
     expect(ada.get_by_role("alert")).to_be_hidden()
+    expect(ada.get_by_text("Somebody has made it")).to_be_hidden()
 
 
 def test_it_notices_a_sign_out_in_another_tab_and_signs_out_itself(demo: str, windows: list[Page]) -> None:
@@ -118,7 +120,9 @@ def test_it_notices_a_sign_out_in_another_tab_and_signs_out_itself(demo: str, wi
     tab = ada.context.new_page()
     tab.goto(f"{demo}/blank")
     call(tab, "void logout()")
-    expect(ada.get_by_role("status")).to_contain_text("no longer signed in")
+    expect(ada.get_by_text("Not live. You are not signed in, or your session has ended.")).to_be_visible()
+    ada.get_by_role("button", name="Sign in").click()
+    sign_in(ada, ADA, "Ada Editor")
     sign_in(bob, BOB, "Bob Reader")
     bob.get_by_role("button", name="Sign out").click()
     bob.wait_for_url(f"{demo}/auth/logged-out")
