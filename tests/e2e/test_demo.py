@@ -92,11 +92,61 @@ def test_who_edits_what_somebody_else_has_changed_is_told_409(open_page: Open, h
     expect(note(other, text)).to_be_visible()
     note(other, text).get_by_role("checkbox").check()
     expect(note(one, text).get_by_role("checkbox")).to_be_checked()
-    note(one, text).get_by_role("textbox").fill("too late")
+    expect(note(one, text).get_by_role("status")).to_contain_text("Somebody has changed this note")
+    mine = f"Too late over {http_version}"
+    note(one, text).get_by_role("textbox").fill(mine)
     note(one, text).get_by_role("button", name="Save").click()
     expect(one.get_by_role("alert")).to_contain_text("409 Conflict")
-    note(other, text).get_by_role("button", name="Delete").click()
-    expect(note(one, text)).to_have_count(0)
+    expect(note(one, text).get_by_role("textbox")).to_have_value(mine)
+    note(one, text).get_by_role("button", name="Save").click()
+    expect(note(other, mine).get_by_role("checkbox")).to_be_checked()
+    expect(one.get_by_role("alert")).to_be_hidden()
+    note(other, mine).get_by_role("button", name="Delete").click()
+    expect(note(one, mine)).to_have_count(0)
+
+
+def test_a_sign_out_in_one_tab_ends_the_stream_of_another_which_says_so(demo: str, open_page: Open) -> None:
+    page = open_page("ada")
+    sign_in(page, ADA)
+    expect(page.get_by_role("status")).to_contain_text("Live")
+    tab = page.context.new_page()
+    tab.goto(demo)
+    tab.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("Nobody is signed in")).to_be_visible()
+    expect(page.get_by_role("listitem")).to_have_count(0)
+
+
+def test_who_signs_in_in_another_tab_has_the_page_and_nothing_of_who_had_it_before(
+    demo: str, open_page: Open
+) -> None:
+    page = open_page("ada")
+    sign_in(page, ADA)
+    tab = page.context.new_page()
+    tab.goto(f"{demo}/auth/login?return_to=/blank")
+    choose(tab, BOB)
+    expect(page.get_by_text(BOB)).to_be_visible()
+    expect(page.get_by_text(ADA)).to_have_count(0)
+    expect(page.get_by_role("status")).to_contain_text("Live")
+
+
+def test_a_lost_connection_is_told_with_the_time_of_the_next_try_and_what_was_shown_stays(
+    open_page: Open, http_version: str
+) -> None:
+    page = open_page("ada")
+    page.clock.install()
+    sign_in(page, ADA)
+    text = f"Still here over {http_version}"
+    add_note(page, text)
+    expect(note(page, text)).to_be_visible()
+    page.context.set_offline(True)
+    page.clock.fast_forward("01:05")  # Chromium's emulation leaves open what is open: silence must tell
+    expect(page.get_by_text("Trying again in")).to_be_visible()
+    expect(note(page, text)).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("status")).to_contain_text("Live")
+    expect(page.get_by_text("Trying again in")).to_be_hidden()
+    note(page, text).get_by_role("button", name="Delete").click()
+    expect(note(page, text)).to_have_count(0)
 
 
 def test_who_declines_to_sign_in_is_told_so_and_can_try_again(open_page: Open) -> None:

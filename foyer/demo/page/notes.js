@@ -1,182 +1,124 @@
-// Notes: list them, change them, follow them. Kubernetes answers; this page shows its answers as they are.
+// Notes: follow them, change them. Kubernetes answers; this page shows its answers as they are.
 
-import { FoyerError, k8s, logout, session } from "/_foyer/foyer.js";
+import { follow, k8s, logout, session } from "/_foyer/foyer.js";
 
 const NOTES = "/apis/example.com/v1/namespaces/demo/notes";
-const FIRST_WAIT = 1000; // ms before following again; doubled after each failure
-const LONGEST_WAIT = 30000;
+const SCOPE = { group: "example.com", version: "v1", resource: "notes", namespace: "demo" };
 
 const byId = (id) => document.getElementById(id);
-const notes = new Map(); // uid -> object, as last seen
-const shown = new Map(); // uid -> its list item
-const editing = new Map(); // uid -> the object as it was when editing began
+const items = new Map(); // uid -> { item, note, editing }, `editing` the note as it was when that began
 let person = null; // whose page this is
-let following = new AbortController();
+let following = null;
 
 // ---- Changes
 
 async function change(method, path, body) {
   hideAnswer();
   const answer = await k8s(path, { method, body });
-  if (answer.outcome === "ok") return true;
-  showAnswer(answer);
-  return false;
+  if (answer.outcome === "signed-out") await somebodyElse(answer);
+  else if (answer.outcome !== "ok") showAnswer(answer);
+  return answer.outcome;
 }
 
 const pathOf = (note) => `${NOTES}/${encodeURIComponent(note.metadata.name)}`;
 
-// ---- Following: a list, then a watch from its version; a new list when that version is too old
+// ---- Following
 
-async function follow(signal) {
-  let wait = FIRST_WAIT;
-  let version = null;
-  while (!signal.aborted) {
-    try {
-      version ??= await list(signal);
-      say("live", "Live: changes appear as they happen");
-      const started = performance.now();
-      version = await watch(version, signal);
-      // A watch that lived a while ended routinely: the next one begins at once.
-      if (performance.now() - started > FIRST_WAIT) {
-        wait = FIRST_WAIT;
-        continue;
-      }
-    } catch (problem) {
-      if (signal.aborted) return;
-      version = null;
-      if (["refused", "signed-out"].includes(problem.answer?.outcome)) {
-        say("lost", "Not following");
-        showAnswer(problem.answer);
-        return;
-      }
-    }
-    // Somebody signed in or out in another tab: that ends this session's watch too.
-    if (!(await stillThem())) return;
-    say("lost", `Connection lost: trying again in ${Math.round(wait / 1000)} s`);
-    await pause(wait * (0.75 + Math.random() / 2), signal);
-    wait = Math.min(wait * 2, LONGEST_WAIT);
+const WORDS = {
+  connecting: "Connecting…",
+  live: "Live: changes appear as they happen",
+  stale: "One moment: reading anew what there is",
+};
+
+function showing({ state, message, reason, retryAt, objects, changed }) {
+  if (state === "signed-out") {
+    somebodyElse({ status: 401, reason, message });
+    return;
   }
+  const isNews = byId("following").className !== "connecting"; // and not the first snapshot
+  for (const uid of changed) put(uid, objects.get(uid), isNews);
+  if (changed.size > 0) inOrder();
+  if (state === "live") byId("empty").hidden = objects.size > 0;
+  byId("following").className = state;
+  byId("following-words").textContent = WORDS[state] ?? "Not live:";
+  byId("following-why").textContent = state === "live" ? "" : message;
+  count(retryAt);
 }
 
-async function stillThem() {
-  const found = await session().catch(() => person);
-  const same = found.subject === person.subject;
-  if (!same) show(found);
-  return same;
+let counting = null;
+
+/** The seconds until the next try, where there is one. */
+function count(retryAt) {
+  clearInterval(counting);
+  const tick = () => {
+    byId("following-wait").textContent = `Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s`;
+  };
+  byId("following-wait").hidden = retryAt === null;
+  if (retryAt === null) return;
+  tick();
+  counting = setInterval(tick, 500);
 }
 
-async function list(signal) {
-  const { content } = await read(NOTES, signal);
-  const present = new Set(content.items.map((note) => note.metadata.uid));
-  for (const uid of [...notes.keys()]) if (!present.has(uid)) notes.delete(uid);
-  for (const note of content.items) notes.set(note.metadata.uid, note);
-  render();
-  return content.metadata.resourceVersion;
+/** The session is over. There may be another by now: somebody signed in in another tab. */
+async function somebodyElse(answer) {
+  const found = await session().catch(() => ({ authenticated: false }));
+  if (found.authenticated && found.subject === person?.subject) showAnswer(answer);
+  else show(found);
 }
 
-// The version to go on from; null when that is gone and only a new list helps.
-async function watch(version, signal) {
-  const query = new URLSearchParams({ watch: "1", allowWatchBookmarks: "true", resourceVersion: version });
-  const { response } = await read(`${NOTES}?${query}`, signal);
-  for await (const line of lines(response.body)) {
-    const { type, object } = JSON.parse(line);
-    if (type === "ERROR") return null;
-    version = object.metadata.resourceVersion;
-    if (type === "BOOKMARK") continue;
-    if (type === "DELETED") notes.delete(object.metadata.uid);
-    else notes.set(object.metadata.uid, object);
-    render();
+// ---- The list
+
+function put(uid, note, isNews) {
+  const shown = items.get(uid);
+  if (!note) {
+    shown?.item.remove();
+    items.delete(uid);
+    return;
   }
-  return version;
+  const held = shown ?? newItem(uid);
+  held.note = note;
+  fill(held);
+  if (!isNews) return;
+  held.item.classList.remove("news");
+  void held.item.offsetWidth; // begins the animation anew
+  held.item.classList.add("news");
 }
 
-async function read(path, signal) {
-  const answer = await k8s(path, { signal });
-  if (answer.outcome !== "ok") throw new FoyerError(answer);
-  return answer;
-}
-
-async function* lines(stream) {
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const parts = (rest + value).split("\n");
-    rest = parts.pop();
-    yield* parts.filter(Boolean);
-  }
-}
-
-function pause(milliseconds, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-  });
-}
-
-// ---- The page
-
-function render() {
-  const order = [...notes.values()].sort(
-    (a, b) =>
-      a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp) ||
-      a.metadata.name.localeCompare(b.metadata.name),
+function inOrder() {
+  const when = ({ note }) => note.metadata.creationTimestamp;
+  const name = ({ note }) => note.metadata.name;
+  const order = [...items.values()].sort(
+    (a, b) => when(a).localeCompare(when(b)) || name(a).localeCompare(name(b)),
   );
-  for (const [uid, item] of shown) {
-    if (notes.has(uid)) continue;
-    item.remove();
-    shown.delete(uid);
-    editing.delete(uid);
-  }
-  order.forEach((note, i) => {
-    const item = shown.get(note.metadata.uid) ?? newItem(note.metadata.uid);
-    fill(item, note);
+  order.forEach(({ item }, i) => {
     const there = byId("notes").children[i];
     if (there !== item) byId("notes").insertBefore(item, there ?? null);
   });
-  byId("empty").hidden = order.length > 0;
 }
 
 function newItem(uid) {
   const item = byId("note").content.firstElementChild.cloneNode(true);
   const editor = item.querySelector(".editor");
-  const text = editor.querySelector("textarea");
-  shown.set(uid, item);
-
+  const held = { item, note: null, editing: null };
+  items.set(uid, held);
   item.querySelector(".done").addEventListener("change", async (event) => {
     const done = event.target.checked;
-    const changed = await change("PATCH", pathOf(notes.get(uid)), { spec: { done } });
-    if (!changed) event.target.checked = !done;
+    if ((await change("PATCH", pathOf(held.note), { spec: { done } })) !== "ok") event.target.checked = !done;
   });
-  item.querySelector(".delete").addEventListener("click", () => change("DELETE", pathOf(notes.get(uid))));
-  item.querySelector(".edit").addEventListener("click", () => {
-    editing.set(uid, notes.get(uid));
-    text.value = notes.get(uid).spec.text;
-    editor.hidden = false;
-    text.focus();
-  });
-  const done = () => {
-    editing.delete(uid);
-    editor.hidden = true;
-    item.querySelector(".edit").focus(); // back to where editing began
-  };
+  item.querySelector(".delete").addEventListener("click", () => change("DELETE", pathOf(held.note)));
+  item.querySelector(".edit").addEventListener("click", () => edit(held));
   item.querySelector(".cancel").addEventListener("click", () => {
     hideAnswer();
-    done();
+    edited(held);
   });
-  // The whole object goes back with the version it had when editing began: if somebody was faster,
-  // Kubernetes says 409 and nothing of theirs is lost.
-  editor.addEventListener("submit", async (event) => {
+  editor.addEventListener("submit", (event) => {
     event.preventDefault();
-    const before = editing.get(uid);
-    const body = { ...before, spec: { ...before.spec, text: text.value } };
-    if (await change("PUT", pathOf(before), body)) done();
+    save(held);
   });
-  return item;
+  return held;
 }
 
-function fill(item, note) {
+function fill({ item, note, editing }) {
   const { metadata, spec, status } = note;
   item.classList.toggle("is-done", spec.done === true);
   item.querySelector(".done").checked = spec.done === true;
@@ -186,18 +128,40 @@ function fill(item, note) {
   item.querySelector(".text").textContent = spec.text;
   const about = [metadata.name, status?.phase, `version ${metadata.resourceVersion}`];
   item.querySelector(".about").textContent = about.filter(Boolean).join(" · ");
+  const isOther = editing !== null && editing.metadata.resourceVersion !== metadata.resourceVersion;
+  item.querySelector(".meanwhile").hidden = !isOther;
 }
 
-function say(state, words) {
-  byId("following").className = state;
-  byId("following").textContent = words;
+// ---- Editing
+
+function edit(held) {
+  const text = held.item.querySelector("textarea");
+  held.editing = held.note;
+  text.value = held.note.spec.text;
+  held.item.querySelector(".editor").hidden = false;
+  text.focus();
 }
+
+function edited(held) {
+  held.editing = null;
+  fill(held);
+  held.item.querySelector(".editor").hidden = true;
+  held.item.querySelector(".edit").focus(); // back to where editing began
+}
+
+// The change goes upon the version that was there when editing began: if somebody was faster,
+// Kubernetes says 409 and nothing of theirs is lost. Whoever has seen that may save once more.
+async function save(held) {
+  const { resourceVersion } = held.editing.metadata;
+  const text = held.item.querySelector("textarea").value;
+  const outcome = await change("PATCH", pathOf(held.editing), { metadata: { resourceVersion }, spec: { text } });
+  if (outcome === "ok") edited(held);
+  if (outcome === "conflict") held.editing = held.note;
+}
+
+// ---- The page
 
 function showAnswer(answer) {
-  if (answer.outcome === "signed-out") {
-    show({ authenticated: false });
-    return;
-  }
   byId("answer-title").textContent = answer.status ? `${answer.status} ${answer.reason}` : "No answer";
   byId("answer-message").textContent = answer.message;
   byId("answer").hidden = false;
@@ -209,22 +173,19 @@ function hideAnswer() {
 }
 
 function show(found) {
-  following.abort();
+  following?.stop();
+  count(null);
   hideAnswer();
   person = found.authenticated ? found : null;
-  notes.clear(); // the next person may see others
-  render();
+  items.clear(); // the next person may see others
+  byId("notes").replaceChildren();
   for (const id of ["signed-in", "person", "sign-out"]) byId(id).hidden = person === null;
   byId("signed-out").hidden = person !== null;
   if (person === null) return;
   byId("person-name").textContent = person.displayName || person.subject;
   byId("person-email").textContent = person.email;
-  startFollowing();
-}
-
-function startFollowing() {
-  following = new AbortController();
-  follow(following.signal);
+  byId("following").className = "connecting";
+  following = follow(SCOPE, showing);
 }
 
 byId("create").addEventListener("submit", async (event) => {
@@ -236,17 +197,14 @@ byId("create").addEventListener("submit", async (event) => {
     metadata: { generateName: "note-" },
     spec: { text: text.value },
   };
-  if (await change("POST", NOTES, body)) text.value = "";
+  if ((await change("POST", NOTES, body)) === "ok") text.value = "";
 });
 
 byId("answer-close").addEventListener("click", hideAnswer);
 
 byId("sign-out").addEventListener("click", async () => {
-  following.abort();
   const answer = await logout();
-  if (answer.outcome === "ok" || answer.outcome === "signed-out") return; // the page is being left
-  showAnswer(answer);
-  startFollowing();
+  if (answer.outcome !== "ok" && answer.outcome !== "signed-out") showAnswer(answer);
 });
 
 // Brought back by the browser as it was: somebody else may be there now.
