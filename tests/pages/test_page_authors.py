@@ -5,6 +5,7 @@ from pathlib import Path
 
 from foyer.interruption import Reason
 from foyer.pages.assets import ASSETS
+from foyer.streams.sse import Type
 
 TEXT = (Path(__file__).parents[2] / "docs" / "page-authors.md").read_text()
 
@@ -29,3 +30,19 @@ def test_every_outcome_is_there() -> None:
     assert declared is not None
     outcomes = {"ok", *re.findall(r'"([\w-]+)"', declared[1].decode())}
     assert {row[0].strip("`") for row in rows("Requests and their outcomes")} == outcomes
+
+
+def test_every_state_of_what_is_followed_is_there() -> None:
+    declared = re.search(rb"type FollowState =(.*?);", ASSETS[b"/_foyer/foyer.d.ts"].content, re.DOTALL)
+    assert declared is not None
+    states = re.findall(r'"([\w-]+)"', declared[1].decode())
+    assert [row[0].strip("`") for row in rows("States")] == states
+
+
+def test_every_type_of_event_and_every_part_of_a_scope_is_there() -> None:
+    types = {word for row in rows("The stream itself") for word in re.findall(r"`(\w+)`", row[0])}
+    assert types == {kind.value for kind in Type}
+    declared = re.search(rb"interface Scope \{(.*?)\n\}", ASSETS[b"/_foyer/foyer.d.ts"].content, re.DOTALL)
+    assert declared is not None
+    for name in re.findall(r"^  (\w+)\??:", declared[1].decode(), re.MULTILINE):
+        assert f"`{name}`" in TEXT or f"`{name}: " in TEXT, name
