@@ -51,7 +51,8 @@ let counting = null;
 function count(retryAt) {
   clearInterval(counting);
   const tick = () => {
-    byId("following-wait").textContent = `Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s`;
+    const seconds = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
+    byId("following-wait").textContent = `Trying again in ${seconds} s`;
   };
   byId("following-wait").hidden = retryAt === null;
   if (retryAt === null) return;
@@ -154,7 +155,8 @@ function edited(held) {
 async function save(held) {
   const { resourceVersion } = held.editing.metadata;
   const text = held.item.querySelector("textarea").value;
-  const outcome = await change("PATCH", pathOf(held.editing), { metadata: { resourceVersion }, spec: { text } });
+  const body = { metadata: { resourceVersion }, spec: { text } };
+  const outcome = await change("PATCH", pathOf(held.editing), body);
   if (outcome === "ok") edited(held);
   if (outcome === "conflict") held.editing = held.note;
 }

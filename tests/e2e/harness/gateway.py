@@ -40,8 +40,9 @@ class Opened:
         return self
 
     def send(self, content: bytes) -> None:
-        """Content, in a chunk of its own."""
-        self._handler.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
+        """Content, in a chunk of its own; a page that has left takes nothing."""
+        with suppress(ConnectionError):
+            self._handler.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
 
     def frame(self, kind: str, **fields: Any) -> bytes:
         """The next event, as bytes to send."""
@@ -87,7 +88,7 @@ class Opened:
     def left(self) -> None:
         """Waits until the page has left it."""
         self._handler.connection.settimeout(PATIENCE)
-        with suppress(ConnectionResetError):
+        with suppress(ConnectionError):
             assert self._handler.connection.recv(1) == b"", "a browser says nothing more on it"
         self.answered.set()
 
@@ -95,7 +96,8 @@ class Opened:
         self._handler.send_response(status)
         for name, value in (fields | {"Connection": "close"}).items():
             self._handler.send_header(name, value)
-        self._handler.end_headers()
+        with suppress(ConnectionError):
+            self._handler.end_headers()
 
     def _close(self) -> None:
         self.answered.set()
