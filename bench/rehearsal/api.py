@@ -35,7 +35,7 @@ from bench.messages import (
     settings,
     window_update,
 )
-from bench.rehearsal.frames import HEADER_BYTES, Frames, header
+from bench.rehearsal.frames import Frames, header
 from bench.rehearsal.loop import Loop, Peer, answer
 from bench.rehearsal.objects import PATH, bookmark, event, small_object, watch_fields
 from foyer.net.listener import server_context
@@ -43,9 +43,6 @@ from foyer.protocol import machine as _native_huffman  # noqa: F401  it gives hp
 
 STREAMS = 100
 """On a connection, at once."""
-
-GATHERED = 4096
-"""Octets that Go's HTTP/2 server gathers of many small frames before it writes them as one TLS record."""
 
 LONGEST_FRAME = 16384
 
@@ -109,23 +106,18 @@ class Connection(Peer):
                 self._asked(stream, *self._asking.pop(stream))
 
     def tell(self, content: bytes) -> None:
-        """One more event on each watch, four or so to a TLS record."""
-        length, lead = len(content), len(content) + HEADER_BYTES
-        framed: list[bytes] = []
-        gathered = 0
+        """One more event on each watch, each in a TLS record of its own.
+
+        A kube-apiserver 1.37 was seen to write two thirds to nine tenths of 100 watches' events so.
+        """
+        length = len(content)
         for stream, watch in self.watches.items():
             if watch.behind or watch.window < length or self._window < length:
                 watch.behind += content
                 continue
             watch.window -= length
             self._window -= length
-            framed += (header(length, Type.DATA, 0, stream), content)
-            gathered += lead
-            if gathered >= GATHERED:
-                self.send(b"".join(framed))
-                framed.clear()
-                gathered = 0
-        self.send(b"".join(framed))
+            self.send(header(length, Type.DATA, 0, stream) + content)
 
     def _settings(self, content: bytes) -> None:
         for name, value in struct.iter_unpack(">HL", content):
