@@ -5,6 +5,7 @@
     REAL=1   before a real kube-apiserver and Dex (bench.rehearsal.cluster), without the yardstick
     --alone       without the yardstick
     --json FILE   where the figures go as JSON too
+    --plot FILE   where a drawing goes, as SVG
     KIND …   some of: watch user shared
 
 It exits 1 where something was not as it must be, and says what. bench/README.md says how to read the rows.
@@ -23,8 +24,9 @@ from bench.messages import VERSIONS
 from bench.processes import Bench
 from bench.rehearsal import cluster
 from bench.rehearsal.kinds import Kind
+from bench.rehearsal.plot import drawn
 from bench.rehearsal.rounds import EACH, Found, Rehearsal, Size
-from bench.rehearsal.rows import fill
+from bench.rehearsal.rows import FULL, fill
 from bench.rehearsal.serving import Foyer, Goref
 from bench.rehearsal.surroundings import StandIns, Surroundings
 from bench.report import Report
@@ -32,7 +34,7 @@ from bench.servers import goref
 
 JSON = Path("build/rehearsal.json")
 
-PEOPLE, CHANGES, HOLD = 200, 5, 31.0
+CHANGES, HOLD = 5, 31.0
 
 SPARE_FILES = 200
 
@@ -41,13 +43,14 @@ def main() -> int:
     """Rehearses each server with each kind over both versions."""
     parser = argparse.ArgumentParser(prog="python -m bench.rehearsal", description=__doc__)
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help=f"the figures; {JSON}")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="a drawing of it, as SVG")
     parser.add_argument("--alone", action="store_true", help="without the yardstick")
     names = [kind.name.lower() for kind in Kind]
     parser.add_argument(
         "kinds", nargs="*", choices=[*names, []], default=[], metavar="KIND", help=" ".join(names)
     )
     flags = parser.parse_args()
-    size = Size(int(os.environ.get("SIZE") or PEOPLE), CHANGES, float(os.environ.get("HOLD") or HOLD))
+    size = Size(int(os.environ.get("SIZE") or FULL), CHANGES, float(os.environ.get("HOLD") or HOLD))
     real = os.environ.get("REAL", "") not in ("", "0")
     if shortage := files_missing(size.people):
         print(f"rehearsal: {shortage}", file=sys.stderr)
@@ -61,8 +64,10 @@ def main() -> int:
     elif goref() is None and not flags.alone:
         report.note("goref, the yardstick, is not here: put it on PATH or name it in FOYER_GOREF")
     failures = []
+    panels = []
     for kind in [Kind[name.upper()] for name in flags.kinds or names]:
         found = _rehearse(kind, size, real, None if real or flags.alone else goref())
+        panels.append((kind, found))
         fill(report, found, kind, size.people, "a kube-apiserver and Dex" if real else "stand-ins")
         failures += [
             f"{kind.value.name}, {name} over {version}: {what}"
@@ -71,6 +76,8 @@ def main() -> int:
             if name == "foyer"  # the yardstick is held to nothing
         ]
     report.write(flags.json)
+    if flags.plot is not None:
+        flags.plot.write_text(drawn(panels))
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0

@@ -1,12 +1,22 @@
 """What everybody has open: native watches through `/k8s`, or streams."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from bench.messages import H1, H2
 from bench.rehearsal.objects import INITIAL_END, ONLY_IT, PATH, WATCH
 
 _STREAM = "/stream/v1?version=v1&resource=configmaps&namespace=demo"
 _SYNCED = '"synced"'
+
+
+@dataclass(frozen=True, slots=True)
+class Aims:
+    """What to keep to: KiB each, and of one change to the slowest how many times the yardstick's time."""
+
+    kib: float
+    slowest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +28,8 @@ class _What:
     """What ends it."""
     series: str
     """foyer's own count of them."""
+    aims: Mapping[str, "Aims"]
+    """By HTTP version."""
 
 
 class Kind(Enum):
@@ -28,9 +40,22 @@ class Kind(Enum):
         f"/k8s{PATH}?{WATCH}&{ONLY_IT}",
         INITIAL_END,
         "krm_foyer_requests_in_flight",
+        {H1: Aims(32, 2), H2: Aims(14, 2)},
     )
-    USER = _What("per-user streams", _STREAM, _SYNCED, "krm_foyer_streams_open")
-    SHARED = _What("shared streams", _STREAM, _SYNCED, "krm_foyer_streams_open")
+    USER = _What(
+        "per-user streams",
+        _STREAM,
+        _SYNCED,
+        "krm_foyer_streams_open",
+        {H1: Aims(45, 1.5), H2: Aims(25, 1.5)},
+    )
+    SHARED = _What(
+        "shared streams",
+        _STREAM,
+        _SYNCED,
+        "krm_foyer_streams_open",
+        {H1: Aims(32, 1.5), H2: Aims(14, 1)},
+    )
 
     def upstream(self, total: int) -> int:
         """Watches at the API server when so many of these are open."""

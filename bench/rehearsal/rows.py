@@ -4,9 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bench.rehearsal.kinds import Kind
+from bench.rehearsal.kinds import Aims, Kind
 from bench.rehearsal.rounds import EACH, Found
-from bench.report import Report, per
+from bench.report import Report, Table, per
+
+FULL = 200
+"""People, whom it takes for a figure to be held against an aim: with fewer, all is noise."""
+
+LOGOUT_TO_CUT = 250.0
+"""ms, of everybody's at once."""
 
 Servers = Mapping[tuple[str, str], Found]
 """By name and HTTP version."""
@@ -36,6 +42,24 @@ def fill(report: Report, found: Servers, kind: Kind, people: int, surroundings: 
         *_memory(every, people),
     ]:
         table.row(row.label, row.values, row.form)
+    for (name, version), one in found.items():
+        if name == "foyer" and people >= FULL:
+            _held(table, found, version, kind.value.aims[version], (one.open[0] - one.sessions) / total)
+
+
+def _held(table: Table, found: Servers, version: str, aims: Aims, kib: float) -> None:
+    """The rows with an aim, each in foyer's column."""
+    foyer, goref = found["foyer", version], found.get(("goref", version))
+
+    def at_most(label: str, value: float | None, aim: float, form: str) -> None:
+        values = [value if key == ("foyer", version) else None for key in found]
+        table.at_most(f"{label} over {version}", values, aim, form)
+
+    at_most("KiB each", kib, aims.kib, ".1f")
+    if goref is not None:
+        times = per(_middle(foyer.slowest), _middle(goref.slowest))
+        at_most("to the slowest, foyer / goref", times, aims.slowest, ".2f")
+    at_most("logout to cut, ms", _slowest_cut(foyer), LOGOUT_TO_CUT, ".0f")
 
 
 def _coming(every: Sequence[Found], people: int) -> list[Row]:
@@ -72,11 +96,14 @@ def _asking(every: Sequence[Found]) -> list[Row]:
     ]
 
 
+def _slowest_cut(one: Found) -> float | None:
+    return _middle([times[-1] for times in one.cut if times], 1e3)
+
+
 def _leaving(every: Sequence[Found]) -> list[Row]:
-    slowest = [[times[-1] for times in one.cut if times] for one in every]
     middles = [[times[len(times) // 2] for times in one.cut if times] for one in every]
     return [
-        Row("logout to cut, the slowest, ms", [_middle(times, 1e3) for times in slowest]),
+        Row("logout to cut, the slowest, ms", [_slowest_cut(one) for one in every]),
         Row("  the median", [_middle(times, 1e3) for times in middles]),
         Row("  logout to its answer, the slowest", [_middle(one.answered, 1e3) for one in every]),
         Row("watches at the API server, before", [one.upstream[0] for one in every]),

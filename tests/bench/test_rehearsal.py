@@ -2,6 +2,7 @@
 
 import json
 import resource
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from bench.rehearsal.__main__ import files_missing, rehearse_foyer
 from bench.rehearsal.frames import HEADER_BYTES, Frames, header
 from bench.rehearsal.kinds import Kind
 from bench.rehearsal.objects import INITIAL_END, MARK, bookmark, event, small_object
+from bench.rehearsal.plot import drawn
 from bench.rehearsal.rounds import EACH, Found, Size, grown
 from bench.rehearsal.rows import fill
 from bench.rehearsal.watching import Awaited, Chunks, Watch
@@ -140,7 +142,12 @@ def test_a_small_rehearsal_finds_everything_as_it_must_be(
     assert len(found.opening) == len(found.slowest) == len(found.open) == 3
     assert [len(cut) for cut in found.cut] == [2 * EACH] * 2
     assert found.told == 3 * 2 * EACH
-    fill(Report(), {("foyer", version): found}, kind, 2, "stand-ins")
+    servers = {("foyer", version): found}
+    fill(Report(), servers, kind, 2, "stand-ins")
+    drawing = ElementTree.fromstring(drawn([(kind, servers)]))
+    assert drawing.tag.endswith("}svg")
+    assert [line for line in drawing.iter() if line.tag.endswith("}polyline")]
+    assert not [part for part in drawing.iter() if part.tag.endswith("}script")]
     printed = capsys.readouterr().out
     assert f"2 people, 18 {kind.value.name}; stand-ins" in printed
     for label in ("opening 18 at once", "one change, to the slowest", "logout to cut", "KiB each"):
