@@ -88,6 +88,7 @@ class Showing:
         "_rows",
         "_serial",
         "_start",
+        "behind",
         "over",
         "projection",
         "readers",
@@ -101,6 +102,8 @@ class Showing:
         """Whether its rows are all there are: a snapshot of them is one."""
         self.over: StreamError | None = None
         """What ended it: there is nothing behind the log."""
+        self.behind = 0
+        """The position behind the log's last entry."""
         self._line = line
         self._idle: dict[Reader, None] = {}  # who has read everything, and whose browser takes more
         self._rows: dict[str, Row] = {}
@@ -190,12 +193,8 @@ class Showing:
 
     def _say(self, entry: Entry) -> None:
         self._log.append(entry)
+        self.behind += 1
         self._wake()
-
-    @property
-    def behind(self) -> int:
-        """The position behind the last entry."""
-        return self._start + len(self._log)
 
     def entry(self, position: int) -> Entry:
         """The entry there, for who has not overflowed."""

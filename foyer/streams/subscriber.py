@@ -34,7 +34,7 @@ from foyer.streams.fanout import FRAME_BYTES, Line
 from foyer.streams.grants import Grant, Grants
 from foyer.streams.projection import Projection
 from foyer.streams.scope import Opening, Scope
-from foyer.streams.showing import QUEUE_MOST, Entry, Gone, Lost, Reader, Showing, Shown
+from foyer.streams.showing import QUEUE_MOST, Gone, Lost, Reader, Showing, Shown
 from foyer.streams.sse import Frame
 
 OVERFLOW = errors.resync("The stream fell too far behind, and begins again.")
@@ -283,24 +283,23 @@ class Subscriber:
     def _follow(self, showing: Showing, most: int) -> int:
         """Goes on in the log; how much was written."""
         work = 0
-        while work < most and self.reads and self.position < showing.behind:
+        while work < most and self.position < showing.behind and self.state in _READING and not self._slow:
             entry = showing.entry(self.position)
             self.position += 1
-            work += self._tell(entry)
+            if isinstance(entry, Shown):  # nearly all are
+                if self._has_shown(entry.serial):
+                    work += self._write(self._wire.show(entry.projected, new=entry.new))
+            else:
+                work += self._tell(entry)
         return work
 
-    def _tell(self, entry: Entry) -> int:
-        match entry:
-            case Shown(serial, projected, new):
-                if self._has_shown(serial):
-                    return self._write(self._wire.show(projected, new=new))
-            case Gone(serial, uid, tail):
-                if self._has_shown(serial):
-                    return self._write(self._wire.delete_as(uid, tail))
-            case Lost(why):
-                self.state = State.WAITING
-                return self._write(self._wire.error(why))
-        return 0
+    def _tell(self, entry: Gone | Lost) -> int:
+        if isinstance(entry, Lost):
+            self.state = State.WAITING
+            return self._write(self._wire.error(entry.why))
+        return (
+            self._write(self._wire.delete_as(entry.uid, entry.tail)) if self._has_shown(entry.serial) else 0
+        )
 
     def _has_shown(self, serial: int) -> bool:
         """Whether what happened there is behind the cursor: else it will be found when that comes by."""
@@ -330,10 +329,11 @@ class Subscriber:
         """What comes next: the end, another turn, or a rest."""
         if self._slow or self.state in (State.ASKING, State.OVER):
             return
-        caught_up = self.state not in _READING or self.position == showing.behind
-        if caught_up and showing.over is not None:
-            self._end(showing.over)
-        elif caught_up and self.state is not State.SNAPSHOT:
-            showing.rest(self)
-        else:
+        if self.state in _READING and self.position < showing.behind:
             self._common.line.join(self)
+        elif showing.over is not None:
+            self._end(showing.over)
+        elif self.state is State.SNAPSHOT:
+            self._common.line.join(self)
+        else:
+            showing.rest(self)
