@@ -13,7 +13,10 @@ from foyer.exchange.exchange import Exchange
 
 def start(exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:
     """Runs `coroutine`, which answers `exchange`."""
-    exchange.wait_for(asyncio.get_running_loop().create_task(_contained(exchange, coroutine)))
+    task = asyncio.get_running_loop().create_task(_contained(exchange, coroutine))
+    # Of one that is cancelled before its first step nothing else would know that it is over.
+    task.add_done_callback(lambda _: coroutine.close())
+    exchange.wait_for(task)
 
 
 async def _contained(exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:

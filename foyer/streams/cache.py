@@ -123,6 +123,11 @@ class Cache:
             del self._showings[showing.projection]
             self._fillings.pop(showing.projection, None)
 
+    def close(self) -> None:
+        """Nobody will read it any more."""
+        self._raw, self._showings, self._fillings = {}, {}, {}
+        self._full = _nobody
+
     @property
     def readers(self) -> list[Reader]:
         """Everybody."""
@@ -186,3 +191,7 @@ class _Filling:
         else:
             cache.filled(self)
         return len(slice_)
+
+
+def _nobody() -> None:
+    """For nobody's sake does upstream wait."""

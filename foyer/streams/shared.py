@@ -69,7 +69,7 @@ class Shared:
     def token_changed(self) -> None:
         """Requests from now on have the new one."""
         for watch in self._watches.values():
-            watch.source.token = self._token()
+            watch.take_token(self._token())
 
     # What subscribers ask for, and their watches.
 
@@ -103,7 +103,9 @@ class SharedWatch:
         self, shared: Shared, server: Server, scope: Scope, token: IdToken, *, lenient: bool
     ) -> None:
         self.cache = Cache(shared.line, self._hold, secret=scope.has_secrets)
-        self.source = Source(server, scope, self.cache, self, token, lenient=lenient)
+        # None when it has been left: what watched thousands of objects is freed then, not when Python next
+        # looks for cycles.
+        self._source: Source | None = Source(server, scope, self.cache, self, token, lenient=lenient)
         self._shared = shared
         self._scope = scope
         self._readers = 0
@@ -113,8 +115,8 @@ class SharedWatch:
         self._shared.measures.shared_subscriptions_open += 1
         self._readers += 1
         showing = self.cache.join(reader, projection)
-        if self._readers == 1:
-            self.source.start()
+        if self._readers == 1 and self._source is not None:
+            self._source.start()
         return showing
 
     def leave(self, reader: Reader, showing: Showing) -> None:
@@ -122,9 +124,17 @@ class SharedWatch:
         self._shared.measures.shared_subscriptions_open -= 1
         self._readers -= 1
         self.cache.leave(reader, showing)
-        if not self._readers:
-            self.source.cancel()
+        source = self._source
+        if not self._readers and source is not None:
+            self._source = None
+            source.cancel()
+            self.cache.close()
             self._shared.left(self._scope, self)
+
+    def take_token(self, token: IdToken) -> None:
+        """Requests from now on have this one."""
+        if self._source is not None:
+            self._source.token = token
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed in the source or the cache: all that depends on them is over."""
@@ -133,13 +143,16 @@ class SharedWatch:
 
     def _hold(self) -> None:
         """More has come than those whose browsers keep up could be given yet: the API server waits."""
-        self.source.pause()
-        self._shared.line.join(self)
+        if self._source is not None:
+            self._source.pause()
+            self._shared.line.join(self)
 
     def deliver(self, most: int) -> int:
         """Everybody who was in the line has had a turn since."""
+        if self._source is None:
+            return 0
         if self.cache.relieved():
-            self.source.resume()
+            self._source.resume()
         else:
             self._shared.line.join(self)
         return 0

@@ -182,9 +182,10 @@ class Subscriber:
         grant, self._grant = self._grant, None
         if grant is not None:
             self._common.grants.leave(grant, self)
-        showing, self._showing = self._showing, None
-        if showing is not None and self._watch is not None:
-            self._watch.leave(self, showing)
+        watch, showing = self._watch, self._showing
+        self._watch = self._showing = None
+        if watch is not None and showing is not None:
+            watch.leave(self, showing)
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed."""
@@ -310,12 +311,12 @@ class Subscriber:
         work = 0
         rows = showing.rows(self._cursor, most)
         for row in rows:
-            if self._slow:
+            if self._slow or self.state is not State.SNAPSHOT:
                 return work
             self._cursor = row.serial
             if row.projected is not None:
                 work += self._write(self._wire.show(row.projected, new=True))
-        if len(rows) < most and not self._slow:
+        if len(rows) < most and not self._slow and self.state is State.SNAPSHOT:
             self.state = State.LIVE
             work += self._write(self._wire.synced())
         return work

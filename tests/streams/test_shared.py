@@ -1,5 +1,6 @@
 """Shared watches, sentence by sentence (spec 05): one watch for many, and each stream its own."""
 
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -730,7 +731,30 @@ def test_a_fault_in_a_review_cuts_who_waits_for_it(stage: Stage, monkeypatch: py
     stage.assert_nothing_is_left()
 
 
-# The state of a source while nobody is left.
+# Leaving.
+
+
+def test_what_is_left_is_freed_then_and_not_by_a_collection(stage: Stage) -> None:
+    kinds = ("SharedWatch", "Cache", "Source", "Reflector", "Subscriber", "Stream", "Showing", "Row", "Grant")
+
+    def alive() -> list[str]:
+        return [name for each in gc.get_objects() if (name := type(each).__name__) in kinds]
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = alive()
+        live(stage)
+        stage.open(CONFIGMAPS + b"&projection=krm-spec/v1")
+        stage.open(who="bob", fast=False)
+        stage.send(changed(11))
+        while stage.visitors:
+            stage.visitors.pop().browser.leave()
+        stage.settle()
+        stage.places.clear()
+        assert alive() == before
+    finally:
+        gc.enable()
 
 
 def test_leaving_at_any_time_leaves_the_api_server_in_the_same_turn(stage: Stage) -> None:
