@@ -39,7 +39,7 @@ PATIENCE = 60.0
 SETTLED = 15.0
 """Seconds for what is over to be gone everywhere."""
 
-HANDED_BACK = 1.5
+HANDED_BACK = 2.5
 """Seconds after everybody has opened everything until the allocator's spare memory is the system's again."""
 
 KEPT = frozenset({"foyer.streams.access._Kept"})
