@@ -12,6 +12,10 @@ from typing import Protocol
 WORK = 150
 """Frames written in one turn: 1 to 2 ms over HTTP/1.1, half of that over HTTP/2."""
 
+SHARE = 30
+"""Of these, what one may write before the others have their turn: an event does not wait behind 200 people's
+snapshots for much longer than behind one's."""
+
 FRAME_BYTES = 4096
 """Bytes of a frame that count as another frame: encrypting them takes as long as the rest."""
 
@@ -69,7 +73,7 @@ class Line:
         self._serving = True
         try:
             while self._waiting and left > 0:
-                left -= 1 + self._waiting.popleft().deliver(left)
+                left -= 1 + self._waiting.popleft().deliver(min(left, SHARE))
         finally:
             self._serving = False
 

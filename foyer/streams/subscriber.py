@@ -232,9 +232,12 @@ class Subscriber:
         self._settle(showing)
 
     def _join(self) -> Showing:
-        self._watch = self._common.watches.watch(self._opening.scope)
-        self._showing = self._watch.join(self, self._opening.projection)
-        return self._showing
+        watch = self._common.watches.watch(self._opening.scope)
+        showing = watch.join(self, self._opening.projection)
+        self._watch, self._showing = watch, showing
+        if self.state is State.OVER:  # it failed as it was opened
+            self.cancel()
+        return showing
 
     @_contained
     def rechecked(self, verdict: Verdict, asked_at: float) -> None:
@@ -267,9 +270,9 @@ class Subscriber:
         if self.state is State.WAITING and showing.ready:
             access = self._common.grants.access
             if self._grant is not None and access.now() - self._allowed_at >= access.ttl:
-                self._ask(self._grant)
-            else:
-                self._begin(showing)
+                self._ask(self._grant)  # and goes on from there
+                return work
+            self._begin(showing)
         if self.state is State.SNAPSHOT and self.position == showing.behind:
             work += self._show(showing, most - work)
         self._settle(showing)

@@ -682,6 +682,14 @@ def test_a_fault_in_the_cache_cuts_the_scopes_streams_and_leaves_the_api_server(
     stage.assert_nothing_is_left()
 
 
+def test_a_fault_as_the_watch_is_opened_cuts_who_opened_it(stage: Stage) -> None:
+    stage.token = IdToken(b"")  # with which nothing is ever sent
+    visitor = stage.open()
+    assert visitor.services.endings == [CutShort(Cause.INTERNAL)]
+    assert stage.places == []
+    stage.assert_nothing_is_left()
+
+
 def test_a_fault_in_one_stream_is_its_own(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     failing, going = live(stage), stage.open()
     monkeypatch.setattr(failing.stream.__class__, "write", _failing(failing.stream))

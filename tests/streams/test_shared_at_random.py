@@ -304,7 +304,7 @@ def _content(shown: dict[str, Any]) -> dict[str, Any]:
 def test_whatever_happens_each_stream_ends_with_what_it_may_see(
     streaming: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=120, deadline=None)
     @given(steps=STEPS, at_once=st.booleans())
     def holds(steps: list[tuple[Act, int]], at_once: bool) -> None:
         world = World(at_once=at_once, streaming=streaming)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from foyer.streams.fanout import WORK, Line
+from foyer.streams.fanout import SHARE, WORK, Line
 
 
 class Turns:
@@ -55,7 +55,7 @@ def test_one_with_a_great_deal_stands_behind_the_others_again() -> None:
     turns.line.join(Writer(turns, 1, served, "event"))
     while turns.soon:
         turns.turn()
-    assert [name for name, _ in served][:3] == ["snapshot", "event", "snapshot"]
+    assert served[:3] == [("snapshot", SHARE), ("event", 1), ("snapshot", SHARE)]
 
 
 def test_even_those_who_write_nothing_have_an_end_of_their_turn() -> None:
