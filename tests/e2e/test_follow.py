@@ -202,36 +202,42 @@ def test_what_is_of_a_type_to_come_is_passed_over(page: Page, gateway: Gateway) 
     followed.shows("a")
 
 
+IN_PIECES = """([content, size]) => {
+    const bytes = Uint8Array.from(content);
+    const pieces = new ReadableStream({
+        start(controller) {
+            for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+        },
+    });
+    const headers = { "Content-Type": "text/event-stream", "X-KRM-Stream-Protocol": "1" };
+    const { fetch } = self;
+    self.fetch = async (url, init) =>
+        url.pathname === "/stream/v1" ? new Response(pieces, { headers }) : fetch(url, init);
+}"""
+"""A stream that comes in pieces of just this size: between here and there a network joins them."""
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_end_in_each_of_the_ways_that_an_event_streams_may(
-    page: Page, gateway: Gateway, end: str
+def test_bytes_may_be_cut_anywhere_and_lines_end_in_each_of_the_ways_that_they_may(
+    page: Page, end: str, size: int
 ) -> None:
-    followed = Followed(page)
-    stream = gateway.stream().begin()
+    data = {"text": "ümläut \U0001f600 \u2028"}
     events = [
         {"seq": 1, "type": "reset"},
-        {"seq": 2, "type": "added", "object": thing("a", text="ümläut \U0001f600 \u2028"), "redacted": []},
+        {"seq": 2, "type": "added", "object": thing("a", **data), "redacted": []},
         {"seq": 3, "type": "synced"},
         {"seq": 4, "type": "added", "object": thing("b"), "redacted": []},
     ]
     lines = ["\ufeff: hello"]
     for event in events:
         first, rest = json.dumps(event, ensure_ascii=False).split(",", 1)
-        lines += [
-            "event: message",
-            "retry: 1",
-            "id: 7",
-            f"data:{first},",
-            f"data: {rest}",
-            "",
-            ": heartbeat",
-            "",
-        ]
-    for byte in end.join([*lines, ""]).encode():
-        stream.send(bytes([byte]))
+        lines += ["event: message", "retry: 1", "id: 7", f"data:{first},", f"data: {rest}", "", ": beat", ""]
+    page.evaluate(IN_PIECES, [list(end.join([*lines, ""]).encode()), size])
+    followed = Followed(page)
     followed.shows("a", "b")
-    assert followed.calls()[-1]["objects"]["a"]["data"] == {"text": "ümläut \U0001f600 \u2028"}
-    assert gateway.nothing_opened()
+    assert followed.calls()[-1]["objects"]["a"]["data"] == data
+    assert followed.states() == ["connecting", "live"]
 
 
 def test_an_event_that_broke_off_is_none(page: Page, gateway: Gateway) -> None:

@@ -340,6 +340,22 @@ def test_an_event_out_of_its_place_ends_its_stream(page: Page, gateway: Gateway,
     stream.left()
 
 
+@pytest.mark.parametrize("kind", ["added", "synced"])
+def test_the_next_stream_has_to_begin_from_the_beginning(page: Page, gateway: Gateway, kind: str) -> None:
+    followed = Followed(page)
+    first = live(followed, gateway, "a")
+    first.event("reset")
+    followed.until("stale")
+    first.cut()
+    page.clock.run_for(followed.until("waiting")["wait"] + 1)
+    calls = len(followed.calls())
+    second = gateway.stream().begin()
+    second.event(kind, **({"object": thing("b"), "redacted": []} if kind == "added" else {}))
+    told = followed.until("waiting", after=calls)
+    assert told["reason"] == "Unreadable"
+    assert list(told["objects"]) == ["a"]
+
+
 def test_a_cycle_that_broke_off_leaves_nothing_of_it_in_the_next(page: Page, gateway: Gateway) -> None:
     followed = Followed(page)
     live(followed, gateway, "a", "b").cut()
