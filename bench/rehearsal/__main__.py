@@ -110,7 +110,7 @@ def rehearse_foyer(kind: Kind, version: str, size: Size, real: bool = False) -> 
         foyer = Foyer(bench, around, kind)
         found = Rehearsal(bench, around, foyer, kind, version, size).foyer(foyer)
         if isinstance(around, StandIns):
-            tokens, expected = around.tokens(), kind.tokens(2 * size.people)
+            tokens, expected = around.tokens(), kind.tokens(len(found.signing_in) * size.people)
             found.holds(tokens == expected, f"watches came with {tokens} tokens, not {expected}")
         return found
 

@@ -120,7 +120,7 @@ def _memory(every: Sequence[Found], people: int) -> list[Row]:
         Row(f"  when {people} have signed in", [one.sessions / 1024 for one in every], ".1f"),
         Row(f"  with {total} open", [one[0] for one in rounds], ".1f"),
         Row("  after a restart, first round", [one[1] if len(one) > 1 else None for one in rounds], ".1f"),
-        Row("  second round", [one[2] if len(one) > 2 else None for one in rounds], ".1f"),
+        Row("  a round more", [min(one[2:], default=None) for one in rounds], ".1f"),
         Row("KiB each, with its connection", [(one.open[0] - one.sessions) / total for one in every], ".1f"),
     ]
 

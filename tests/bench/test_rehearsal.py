@@ -138,10 +138,11 @@ def test_a_small_rehearsal_finds_everything_as_it_must_be(
     assert found.failures == []
     most = kind.upstream(2 * EACH)
     assert found.upstream == [0, most, 0]
-    # Once before a restart and in two rounds after it.
-    assert len(found.opening) == len(found.slowest) == len(found.open) == 3
-    assert [len(cut) for cut in found.cut] == [2 * EACH] * 2
-    assert found.told == 3 * 2 * EACH
+    # Once before a restart and in two rounds or more after it.
+    rounds = len(found.open)
+    assert len(found.opening) == len(found.slowest) == rounds >= 3
+    assert [len(cut) for cut in found.cut] == [2 * EACH] * (rounds - 1)
+    assert found.told == rounds * 2 * EACH
     servers = {("foyer", version): found}
     fill(Report(), servers, kind, 2, "stand-ins")
     drawing = ElementTree.fromstring(drawn([(kind, servers)]))
