@@ -48,7 +48,7 @@ KEPT = frozenset({"foyer.streams.access._Kept"})
 MORE_ROUNDS = 4
 MORE_MEMORY = 1.05
 MORE_KIB = 2048.0
-"""What a round more may take beyond the first of its process. Where one does not keep to it, the next may: what
+"""What a round more may take beyond its process's first. Where one does not keep to it, the next may: what
 handshakes leave between connections differs by 15 %, and only ever adds. What leaks is there each time."""
 
 
