@@ -33,8 +33,11 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_IO = ("protocol", "interruption", "exchange", "gate", "session")
 PURE_STREAMS = (
     "answers",
+    "budget",
+    "cache",
     "cycle",
     "errors",
+    "fanout",
     "names",
     "projection",
     "reflector",
@@ -43,6 +46,7 @@ PURE_STREAMS = (
     "said",
     "scope",
     "selector",
+    "showing",
     "sse",
     "versions",
     "view",

@@ -73,7 +73,7 @@ class Line:
         self._serving = True
         try:
             while self._waiting and left > 0:
-                left -= 1 + self._waiting.popleft().deliver(min(left, SHARE))
+                left -= max(1, self._waiting.popleft().deliver(min(left, SHARE)))
         finally:
             self._serving = False
 
