@@ -13,11 +13,13 @@ from foyer.exchange.exchange import Exchange
 from foyer.gate.admission import Admission
 from foyer.net.browser import BrowserConnection
 from foyer.net.side import BrowserSide, UpstreamSide
+from foyer.net.whole import _Call
 from foyer.protocol.machine import Machine
 from tests.pairings.test_cuts import assert_cut, log_out, watching
+from tests.pairings.test_whoami import answered, review
 from tests.support.pairings import JSON, Pairing
 
-KINDS = (Admission, BrowserConnection, BrowserSide, Exchange, Machine, UpstreamSide)
+KINDS = (Admission, BrowserConnection, BrowserSide, Exchange, Machine, UpstreamSide, _Call)
 
 
 def alive() -> Counter[str]:
@@ -70,3 +72,9 @@ def test_nothing_is_left_of_a_refusal(pairing: Pairing) -> None:
     with nothing_left(pairing):
         assert pairing.get("/k8s/api/../secret").read_head()[0] == 400
         assert pairing.connect().request("GET", "/k8s/api").read_head()[0] == 401
+
+
+def test_nothing_is_left_of_what_foyer_asked_for_itself(pairing: Pairing) -> None:
+    with nothing_left(pairing):
+        for _ in range(3):
+            assert answered(pairing, 201, review({"username": "ada"})).read_head()[0] == 200
