@@ -217,6 +217,10 @@ class _H2:
         return True
 
     def _frame(self, kind: int, frame: bytes) -> None:
+        if kind == _CONTINUATION and not self._block:
+            # RFC 9113 section 6.10. h2 passes over one on a stream that is over, and we would think ourselves
+            # within a block that never ends.
+            raise self._fault("a CONTINUATION of no header block", ErrorCodes.PROTOCOL_ERROR)
         if kind in (_HEADERS, _PUSH_PROMISE, _CONTINUATION):
             self._count_block(kind, frame)
         elif kind == _GOAWAY and not self._block:

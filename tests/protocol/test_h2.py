@@ -281,6 +281,16 @@ def test_a_list_of_32_kib_is_read_and_a_larger_one_ends_the_connection() -> None
     assert said(talk) == ["GOAWAY 0 0 ENHANCE_YOUR_CALM"]
 
 
+@pytest.mark.parametrize("over", ["never begun", "over"])
+def test_a_continuation_of_no_header_block_ends_the_connection(over: str) -> None:
+    for talk in (server(), client(RequestHead(b"GET", b"/a", [], authority=b"a.test"))):
+        if over == "over":
+            first = headers(1, GET) if isinstance(talk.codec, H2Server) else headers(1, OK)
+            talk.hears(first + reset(1))
+        talk.refuses(frame(Kind.CONTINUATION, 1, bytes(10)))
+        assert said(talk)[-1].startswith("GOAWAY")
+
+
 def test_a_block_without_end_is_refused_before_it_is_gathered() -> None:
     talk = server()
     talk.hears(frame(Kind.HEADERS, 1, bytes(16_000)) + frame(Kind.CONTINUATION, 1, bytes(16_000)))
