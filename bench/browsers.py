@@ -94,7 +94,7 @@ class Browser:
 
     def took(self, data: bytes) -> int:
         """Answers that `data` made whole, or events in it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each version has its own
 
 
 class H1Browser(Browser):

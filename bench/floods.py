@@ -164,7 +164,7 @@ class Street:
         began = time.monotonic()
         while (seconds := time.monotonic() - began) < LONGEST:
             before = self._server.cpu
-            time.sleep(2 * SAMPLE)
+            time.sleep(2 * SAMPLE)  # what is measured is how little it does in this time
             if self._server.cpu - before < STILL * 2 * SAMPLE:
                 break
         return seconds

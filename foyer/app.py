@@ -131,7 +131,7 @@ class Foyer:
             self.front = Bare(self._pages, self._log, self.measures, lambda: self.ready)
         else:
             self.front = self._service.compose(self._turn, self._wheel, lambda: self.ready)
-        self._timer = loop.call_later(TICK, self._tick)
+        self._tick_later()
 
     def _tls_context(self) -> Callable[[], ssl.SSLContext] | None:
         certificate = self._certificate
@@ -152,10 +152,13 @@ class Foyer:
 
     def _tick(self) -> None:
         """The one timer: the wheel, and the files that may have changed."""
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(TICK, self._tick)
+        self._tick_later()
         self.poll()
-        self._wheel.turn(loop.time())
+        self._wheel.turn(self._turn.now())
+
+    def _tick_later(self) -> None:
+        """With the wheel's own ticks: in between them it would be turned up to one late."""
+        self._timer = asyncio.get_running_loop().call_at((self._turn.now() // TICK + 1) * TICK, self._tick)
 
     def poll(self) -> None:
         """Looks at every watched file, and reads again what has changed."""
@@ -292,6 +295,9 @@ def serve(config: Config, load: Callable[[], Config]) -> int:
         log.fault(error)
         return 1
     else:
+        # There is nothing left to end: a signal that comes yet must not make this a failure.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
         log.stopped()
         return 0
     finally:

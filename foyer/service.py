@@ -77,51 +77,17 @@ class Service:
 
     def compose(self, turn: Turn, wheel: Wheel, ready: Callable[[], bool]) -> Front:
         """Everything between the files and a listener, on the running loop. `ready` is `/readyz`'s answer."""
-        config, oidc = self._config, self._config.oidc
+        config = self._config
         server = config.kubernetes.server
         authority = server.authority.encode("ascii")
         self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._flooded)
         self._upstream = Upstream(
             server.host, server.port, self._server_roots.context, turn, wheel, self._flooded
         )
-        self._issuer = Issuer(
-            oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
-        )
-        origin = config.public_url.url
-        measures = self._measures
-        self._gate = gate = Gate(
-            self._keyring,
-            origin,
-            config.session.absolute_timeout,
-            limits=config.limits,
-            wheel=wheel,
-            now=turn.now,
-            clock=time.time,
-            usage=measures.usage,
-        )
-        measures.limits = config.limits.by_bound()
-        measures.requests_in_flight = lambda: gate.requests.per_replica
-        measures.streams_open = lambda: gate.streams.per_replica
-        self._login = login = Login(_settings(config), self._issuer, self._keyring)
-        pages, log = self._pages, self._log
-        streamed = Server(
-            self._upstream.open,
-            authority,
-            wheel,
-            turn.now,
-            partial(turn.later, upstream=True),
-            measures.watches_open,
-        )
+        self._gate = gate = self._gated(turn, wheel)
+        login = self._signing_in(turn)
         people = ApiServer(partial(whole_answer, self._upstream.open), authority)
-        self._shared = self._share(streamed, people)
-        self._streaming = Streaming(
-            gate=gate,
-            server=streamed,
-            shared=self._shared,
-            targets=_TARGETS,
-            log=log,
-            lenient=config.streams.lenient,
-        )
+        pages, log, measures = self._pages, self._log, self._measures
         return Front(
             gate=gate,
             local=Local(
@@ -139,14 +105,62 @@ class Service:
                 pages=pages,
                 server=people,
                 clock=time.time,
-                origin=origin,
+                origin=config.public_url.url,
             ),
-            streaming=self._streaming,
+            streaming=self._streamed(turn, wheel, authority, people),
             pages=pages,
             log=log,
             measures=measures,
             kubernetes=Kubernetes(self._upstream, authority),
         )
+
+    def _gated(self, turn: Turn, wheel: Wheel) -> Gate:
+        """The gate, with what it knows told to whoever counts."""
+        config, measures = self._config, self._measures
+        gate = Gate(
+            self._keyring,
+            config.public_url.url,
+            config.session.absolute_timeout,
+            limits=config.limits,
+            wheel=wheel,
+            now=turn.now,
+            clock=time.time,
+            usage=measures.usage,
+        )
+        measures.limits = config.limits.by_bound()
+        measures.requests_in_flight = lambda: gate.requests.per_replica
+        measures.streams_open = lambda: gate.streams.per_replica
+        return gate
+
+    def _signing_in(self, turn: Turn) -> Login:
+        """The issuer, and the login there."""
+        oidc = self._config.oidc
+        self._issuer = Issuer(
+            oidc.issuer, oidc.client_id, lambda: self._secret.value, self._fetch, turn.now, self._log
+        )
+        self._login = Login(_settings(self._config), self._issuer, self._keyring)
+        return self._login
+
+    def _streamed(self, turn: Turn, wheel: Wheel, authority: bytes, people: ApiServer) -> Streaming:
+        """Streams, each with a watch of its own or on a shared one. `people` asks with their own tokens."""
+        server = Server(
+            self._upstream.open,
+            authority,
+            wheel,
+            turn.now,
+            partial(turn.later, upstream=True),
+            self._measures.watches_open,
+        )
+        self._shared = self._share(server, people)
+        self._streaming = Streaming(
+            gate=self._gate,
+            server=server,
+            shared=self._shared,
+            targets=_TARGETS,
+            log=self._log,
+            lenient=self._config.streams.lenient,
+        )
+        return self._streaming
 
     def _share(self, server: Server, people: ApiServer) -> Shared:
         """Shared watches, whose every request draws on one budget: lists, watches and reviews."""

@@ -77,7 +77,7 @@ class Page(Peer):
 
     def log_out(self) -> None:
         """Asks for it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each version has its own
 
     def _proof(self) -> Fields:
         mine = [

@@ -188,6 +188,7 @@ class Rehearsal:
         self._settle()
         self.found.opening_cpu.append(self._server.running.cpu - cpu)
         self.found.reviews.append(self._around.reviews() - reviews)
+        # foyer hands memory back that long after a mass has come, and tells nobody.
         time.sleep(HANDED_BACK if self._total >= TRIM_AFTER else 0)
         self.found.open.append(self._server.running.rss)
         at_api = self._around.watches()
@@ -220,7 +221,7 @@ class Rehearsal:
     def _hold(self, foyer: Foyer) -> None:
         """Everybody may go on reading, as the API server is asked meanwhile."""
         before, cpu = self._around.reviews(), self._server.running.cpu
-        time.sleep(self._size.hold)
+        time.sleep(self._size.hold)  # the time is the measurement
         self.found.held_cpu = (self._server.running.cpu - cpu) / self._size.hold
         self.found.held_reviews = (self._around.reviews() - before) / self._size.hold
         counted = foyer.metric(self._kind.value.series)
@@ -256,7 +257,7 @@ class Rehearsal:
                     wrong.append(f"{series} {left:.0f}")
             if at_api := self._around.watches():
                 wrong.append(f"{at_api} watches at the API server")
-            time.sleep(0.2 if wrong else 0)
+            time.sleep(0.2 if wrong else 0)  # a gauge can only be asked again
         self.found.failures += [f"not as it was before: {what}" for what in wrong]
         cut = foyer.metric('krm_foyer_responses_cut_short_total{cause="session_ended"}')
         rounds = len(self.found.cut)
@@ -287,7 +288,7 @@ class Rehearsal:
         """Until the server does nothing."""
         for _ in range(30):
             before = self._server.running.cpu
-            time.sleep(step)
+            time.sleep(step)  # what is measured is how little it does in this time
             if self._server.running.cpu - before < 0.02 * step:
                 return
 
@@ -315,4 +316,4 @@ def grown(now: Mapping[str, Any], idle: Mapping[str, Any], total: int) -> list[s
 def _until(so: Callable[[], bool], seconds: float = SETTLED) -> None:
     deadline = time.monotonic() + seconds
     while not so() and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.05)  # what /proc and other processes say can only be asked again

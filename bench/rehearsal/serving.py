@@ -140,5 +140,5 @@ def _eventually(found: Callable[[], int], running: Running) -> int:
     while not (value := found()):
         if running.process.poll() is not None or time.monotonic() > deadline:
             raise Lost(running.name)
-        time.sleep(0.02)
+        time.sleep(0.02)  # a log file can only be read again
     return value

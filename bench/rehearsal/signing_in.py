@@ -144,7 +144,7 @@ def sign_in(everybody: Sequence[Mapping[str, str]], ca_file: str, origin: str, p
                 try:
                     return browser.sign_in(filled_in)
                 except TooMany as many:
-                    time.sleep(many.patience)
+                    time.sleep(many.patience)  # foyer asked for that, by Retry-After
         finally:
             browser.close()
 

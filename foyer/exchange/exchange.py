@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol
+from typing import Protocol
 
 from foyer.bound import Bound
+from foyer.exchange.contained import contained
 from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Ending, Interrupted
 from foyer.exchange.ports import (
     HIGH_WATER,
@@ -73,22 +73,6 @@ class Services(Protocol):
         """foyer's own code failed: the exchange is cut short."""
 
 
-P = ParamSpec("P")
-
-
-def _contained(method: Callable[Concatenate[Exchange, P], None]) -> Callable[Concatenate[Exchange, P], None]:
-    """A fault of ours ends its exchange, never the connection's other streams."""
-
-    @wraps(method)
-    def call(self: Exchange, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            method(self, *args, **kwargs)
-        except Exception as error:  # the outermost: logged by its type, and the exchange is cut
-            self.failed(error)
-
-    return call
-
-
 class Exchange:
     """One request and its response."""
 
@@ -109,6 +93,7 @@ class Exchange:
         "content",
         "ending",
         "head",
+        "interruption",
         "state",
         "status",
     )
@@ -122,6 +107,7 @@ class Exchange:
         )
         self.state = State.ADMITTING
         self.ending: Ending | None = None
+        self.interruption: Interruption | None = None  # what was answered with, be it taken or not
         self.status = 0  # of the API server's response, once its head has passed
         self.admission: Held | None = None  # given back at the end
         self.asked: object = None  # what the application's record of it needs
@@ -148,6 +134,8 @@ class Exchange:
         head, self.head = self.head, None
         self.state = State.ANSWERING
         self.ending = ending or Complete(answer.status)
+        if isinstance(ending, Interrupted):
+            self.interruption = ending.interruption
         content = answer.content
         fields = answer.fields
         if answer.status != 204:
@@ -243,7 +231,7 @@ class Exchange:
 
     # What the browser's side tells.
 
-    @_contained
+    @contained
     def request_body(self, data: bytes) -> None:
         """Request content arrived."""
         if self._upstream is not None:
@@ -256,14 +244,14 @@ class Exchange:
                 self._early = []
             self._early.append(data)
 
-    @_contained
+    @contained
     def request_end(self) -> None:
         """The request is whole."""
         self._request_ended = True
         if self._upstream is not None:
             self._upstream.finish()
 
-    @_contained
+    @contained
     def browser_gone(self) -> None:
         """The browser left: so does foyer, upstream."""
         if self.state is State.CLOSED:
@@ -272,7 +260,7 @@ class Exchange:
         self._leave_upstream()
         self._close()
 
-    @_contained
+    @contained
     def browser_drained(self) -> None:
         """The browser takes more: first what is still to be decoded, then what upstream has."""
         if self._flow is not None:
@@ -283,19 +271,19 @@ class Exchange:
         if self._upstream is not None and self.browser.queued <= HIGH_WATER:
             self._upstream.resume()
 
-    @_contained
+    @contained
     def browser_stalled(self) -> None:
         """The browser has taken nothing for as long as it may."""
         self.cut(Cause.WRITE_TIMEOUT)
 
-    @_contained
+    @contained
     def browser_sent(self) -> None:
         """The answer's end, or its abort, has been taken."""
         self._close()
 
     # What the upstream's side tells.
 
-    @_contained
+    @contained
     def upstream_open(self, side: UpstreamSide) -> None:
         """A place was found: the request goes up."""
         request, self._request = self._request, None
@@ -316,7 +304,7 @@ class Exchange:
             side.finish()
         self.browser.resume()
 
-    @_contained
+    @contained
     def response_head(self, head: ResponseHead) -> None:
         """The API server has answered."""
         assert self.state is State.SENT and self.head is not None
@@ -345,7 +333,7 @@ class Exchange:
             self._leave_upstream()
         self.browser.send_head(passed.head)
 
-    @_contained
+    @contained
     def response_body(self, data: bytes) -> None:
         """Content arrived: it goes on at once, decoded if it must be."""
         if self.state is not State.RELAYING:
@@ -359,14 +347,14 @@ class Exchange:
         if self.browser.queued > HIGH_WATER and self._upstream is not None:
             self._upstream.pause()
 
-    @_contained
+    @contained
     def response_end(self) -> None:
         """The response is whole."""
         self._upstream = None
         if self.state is State.RELAYING:
             self._upstream_ended(True)
 
-    @_contained
+    @contained
     def upstream_gone(self, failure: Failure) -> None:
         """The response will never be whole."""
         self._upstream = None
@@ -376,7 +364,7 @@ class Exchange:
         elif self.state is State.RELAYING:
             self._upstream_ended(failure)
 
-    @_contained
+    @contained
     def upstream_drained(self) -> None:
         """Upstream takes more of the request."""
         self.browser.resume()

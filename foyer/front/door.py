@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from foyer.bound import Bound
-from foyer.exchange.endings import CutShort, Interrupted
+from foyer.exchange.endings import CutShort
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserSide, Passed
 from foyer.interruption import Interruption
@@ -71,11 +71,12 @@ class Door(ABC):
         self._open.discard(exchange)
         asked = exchange.asked
         assert isinstance(asked, Asked)
+        interruption = exchange.interruption
+        if interruption is not None:  # whatever became of it: who probes and does not listen is on record
+            self._measures.interruptions[interruption.reason] += 1
+            self._reached(interruption.bound)
+            self._log.interrupted(interruption, asked)
         match exchange.ending:
-            case Interrupted(interruption):
-                self._measures.interruptions[interruption.reason] += 1
-                self._reached(interruption.bound)
-                self._log.interrupted(interruption, asked)
             case CutShort(cause, failure):
                 self._measures.cut_short[cause] += 1
                 self._reached(cause.bound)

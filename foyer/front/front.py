@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from foyer.exchange.endings import Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Cancellable, ResponseBounds, UpstreamReceiver
 from foyer.front.door import Door
@@ -137,5 +136,5 @@ class Front(Door):
         """The record of an ending, and how much of its bounds a response used that was let through."""
         super().closed(exchange)
         admission = exchange.admission
-        if isinstance(admission, Admission) and not isinstance(exchange.ending, Interrupted):
+        if isinstance(admission, Admission) and exchange.interruption is None:
             self._gate.observe_end(admission, exchange.content)

@@ -41,8 +41,8 @@ SHORT_LINGER_TIME = 1.0
 """The same when foyer is stopping, which one client that goes on sending should not hold up, and for one that
 floods it, whose rest costs something to read."""
 
-LOOK_TIME = 1.0
-"""Seconds between two looks at a browser for which something waits."""
+UNREAD_TIME = 1.0
+"""Seconds that a request has to end by itself once it was answered, before its stream is reset."""
 
 UPLOAD_STEP = 1024
 """Bytes from which an upload counts as moving (`UPLOAD_TIME`): one a minute would hold its place for ever."""
@@ -113,7 +113,7 @@ class BrowserConnection(Connection):
         self._flooded = False
         self._choked_at = -1.0  # when it was first seen to be
         self._unread: dict[int, Unread] = {}  # HTTP/2 streams that were answered before their request's end
-        self._looking = False  # each second, for something waits for the browser to take it
+        self._looking = False  # at each tick, for something waits for the browser to take it
         self._taken = 0  # bytes that the browser had acknowledged when it was last looked at
         self._since = turn.now()  # when what is waited for now began: the handshake, or a next request
         self._begun = self._since  # when the head or the frame began of which a part has come
@@ -339,8 +339,8 @@ class BrowserConnection(Connection):
         assert isinstance(side, BrowserSide) and self.codec is not None
         if not side.received and self.codec.multiplexed:
             now = self.turn.now()
-            self._unread[side.stream] = Unread(now + LOOK_TIME)
-            self._wheel.add(self, now + LOOK_TIME)
+            self._unread[side.stream] = Unread(now + UNREAD_TIME)
+            self._wheel.add(self, now)
         self._over(side)
 
     def _give_up(self, stream: int) -> None:
@@ -471,7 +471,7 @@ class BrowserConnection(Connection):
     def _due_between(self, now: float, limit: float) -> float | None:
         """No exchange is open: what is waited for has until `limit`."""
         if now < limit:
-            return min(limit, now + LOOK_TIME) if self._unread else limit
+            return now if self._unread else limit
         if self.codec is None:
             self.wire.abort()
             return None
@@ -495,13 +495,13 @@ class BrowserConnection(Connection):
                 self._gone(side)
                 self.touch()
         self._look_for_stalls(now)
-        return now + (LOOK_TIME if self._looking or self._unread else HEAD_TIME)
+        return now if self._looking or self._unread else now + HEAD_TIME  # `now` is the wheel's next tick
 
     def held_up(self) -> None:
         """Something waits for the browser: it has its exchange's time to take it."""
         if not self._looking and self.sides and self._life in (Life.SERVING, Life.DRAINING):
             self._looking = True
-            self._wheel.add(self, self.turn.now() + LOOK_TIME)
+            self._wheel.add(self, self.turn.now())
 
     def _look_for_stalls(self, now: float) -> None:
         """Tells exchanges whose browser takes nothing, be it of what waits here or of what is on its way."""

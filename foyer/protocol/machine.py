@@ -117,6 +117,7 @@ class _Encoder(hpack.Encoder):
         self._put = 0  # fields so far
 
     def encode(self, headers: Iterable[tuple[bytes, bytes]], huffman: bool = False) -> bytes:  # type: ignore[override]
+        """The header block of `headers` (RFC 7541): known fields by their index, others as they are."""
         table = self.header_table
         block: list[bytes] = []
         if table.resized:

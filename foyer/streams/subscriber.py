@@ -18,12 +18,11 @@ revisions of what is redacted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol
+from typing import Protocol
 
+from foyer.exchange.contained import contained
 from foyer.exchange.ports import Cancellable
 from foyer.session.seal import IdToken
 from foyer.streams import errors
@@ -96,24 +95,6 @@ class Common:
     line: Line
 
 
-P = ParamSpec("P")
-
-
-def _contained(
-    method: Callable[Concatenate[Subscriber, P], None],
-) -> Callable[Concatenate[Subscriber, P], None]:
-    """A fault of ours ends its stream, and nobody else's."""
-
-    @wraps(method)
-    def call(self: Subscriber, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            method(self, *args, **kwargs)
-        except Exception as error:  # the outermost: logged by its type
-            self.failed(error)
-
-    return call
-
-
 class Subscriber:
     """From `open` until it is refused, the watch ends or it is cancelled."""
 
@@ -150,7 +131,7 @@ class Subscriber:
 
     # The stream's feed.
 
-    @_contained
+    @contained
     def open(self, token: IdToken) -> None:
         """Asks who `token` is of, and goes on from there."""
         self._pending = self._common.grants.access.who(token, self)
@@ -159,7 +140,7 @@ class Subscriber:
         """The browser is slow."""
         self._slow = True
 
-    @_contained
+    @contained
     def resume(self) -> None:
         """The browser takes more: of what waits, unless that is too much."""
         if not self._slow:
@@ -200,7 +181,7 @@ class Subscriber:
 
     # Who, and may they.
 
-    @_contained
+    @contained
     def identified(self, who: Subject | StreamError) -> None:
         """The API server has said who it is."""
         self._pending = None
@@ -217,7 +198,7 @@ class Subscriber:
         if self.state is State.ASKING:
             self._pending = pending
 
-    @_contained
+    @contained
     def decided(self, verdict: Verdict, asked_at: float) -> None:
         """They may or not, for the snapshot that is to come."""
         self._pending = None
@@ -239,7 +220,7 @@ class Subscriber:
             self.cancel()
         return showing
 
-    @_contained
+    @contained
     def rechecked(self, verdict: Verdict, asked_at: float) -> None:
         """They may go on or not."""
         if verdict is not None:

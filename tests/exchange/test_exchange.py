@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Interrupted
+from foyer.exchange.endings import BrowserGone, Cause, Complete, CutShort, Ending, Interrupted
 from foyer.exchange.exchange import Exchange, State
 from foyer.exchange.ports import HIGH_WATER, LOW_WATER, Answer, ResponseBounds
 from foyer.interruption import Interruption, Reason
@@ -571,6 +571,24 @@ class Life(RuleBasedStateMachine):
 
 Life.TestCase.settings = settings(max_examples=250, stateful_step_count=30, deadline=None)
 TestLife = Life.TestCase
+
+
+@pytest.mark.parametrize(
+    ("end", "ending"),
+    [
+        ("gone", BrowserGone()),
+        ("logged out", CutShort(Cause.SESSION_ENDED)),
+        ("stalled", CutShort(Cause.WRITE_TIMEOUT)),
+    ],
+)
+def test_an_interruption_that_nobody_took_is_on_record_beside_the_ending(end: str, ending: Ending) -> None:
+    services, browser = Services(), Browser()
+    exchange = Exchange(services, browser, asked())
+    interruption = Interruption(Reason.UNAUTHORIZED, "You are not signed in.")
+    exchange.refuse(interruption)
+    {"gone": browser.leave, "logged out": exchange.session_ended, "stalled": exchange.browser_stalled}[end]()
+    assert exchange.interruption is interruption
+    assert services.endings == [ending]
 
 
 class Flowing:

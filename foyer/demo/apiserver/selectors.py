@@ -76,6 +76,7 @@ class _LabelParser:
         self._at = 0
 
     def parse(self) -> tuple[Requirement, ...]:
+        """Every requirement, to the end of the text. Raises a 400 that says what was found there."""
         requirements: list[Requirement] = []
         if self._peek() == _END:
             return ()
