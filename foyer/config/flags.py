@@ -207,7 +207,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "shared-watch-recheck-interval",
         "Streams",
-        "duration of at least 1s",
+        "duration, from 1s",
         values.recheck_interval,
         "How often the API server is asked whether a shared stream may go on.",
         # With the TTL and the time of a review and a write, a revoked right ends a stream within a minute.
