@@ -15,16 +15,11 @@ import ssl
 import struct
 import sys
 import termios
+import threading
 from collections.abc import Iterator
 from typing import Protocol, cast
 
 from foyer.protocol.floods import Flood
-
-_RECEIVE = memoryview(bytearray(96 * 1024))
-"""One buffer for every connection of the process: what is read is copied out before the loop goes on.
-It is also the most that one read can bring past a pause (spec 03: 256 KiB a response)."""
-
-_PLAIN = memoryview(bytearray(16 * 1024))
 
 _RECORD = 16 * 1024
 """A TLS record's content. BIOs are fed in such pieces: they never give back what they grew to."""
@@ -43,6 +38,19 @@ _CRUMBS = 128
 would hold the loop for 4 ms."""
 
 _SMALL_READ = 4096
+
+
+class _Buffers(threading.local):
+    """One for every connection of a loop: what is read is copied out before the loop goes on. So it is one
+    a thread, for two loops in a process would read into each other's."""
+
+    def __init__(self) -> None:
+        # The most that one read can bring past a pause (spec 03: 256 KiB a response).
+        self.received = memoryview(bytearray(96 * 1024))
+        self.plain = memoryview(bytearray(_RECORD))
+
+
+_BUFFERS = _Buffers()
 
 CONTENT_FOR_A_QUIET_RECORD = 64 * 1024
 """Octets of content after which a peer may send another record without any. TLS asks for new keys after
@@ -122,10 +130,10 @@ class Wire(asyncio.BufferedProtocol):
         self._owner.opened(None)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return _RECEIVE
+        return _BUFFERS.received
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._owner.received(bytes(_RECEIVE[:nbytes]))
+        self._owner.received(bytes(_BUFFERS.received[:nbytes]))
 
     def eof_received(self) -> bool:
         self._owner.ended(self._clean_end())
@@ -292,13 +300,14 @@ class TLSWire(Wire):
         self._handshake()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return _RECEIVE[:_SMALL_READ] if self._crumbs else _RECEIVE
+        received = _BUFFERS.received
+        return received[:_SMALL_READ] if self._crumbs else received
 
     def buffer_updated(self, nbytes: int) -> None:
         records = 0
         for at in range(0, nbytes, _RECORD):
             pieces: list[bytes] = []
-            for group, count in self._records.groups(_RECEIVE[at : min(at + _RECORD, nbytes)]):
+            for group, count in self._records.groups(_BUFFERS.received[at : min(at + _RECORD, nbytes)]):
                 records += count
                 self._take(group, count, pieces)
                 if self._shut or self.broken or self.closing:
@@ -371,7 +380,7 @@ class TLSWire(Wire):
         """
         peer = transport.get_extra_info("socket")
         try:
-            size = os.readv(peer.fileno(), [_RECEIVE]) if peer is not None else 0
+            size = os.readv(peer.fileno(), [_BUFFERS.received]) if peer is not None else 0
         except OSError:
             return
         if size:
@@ -379,14 +388,14 @@ class TLSWire(Wire):
 
     def _decrypt(self, pieces: list[bytes]) -> int:
         """Adds what the records hold to `pieces`; how much that is."""
-        size = 0
+        size, plain = 0, _BUFFERS.plain
         try:
             while self._incoming.pending or self._tls.pending():
-                count = cast(int, self._tls.read(_RECORD, _PLAIN))
+                count = cast(int, self._tls.read(_RECORD, plain))
                 if not count:
                     self._shut = True
                     break
-                pieces.append(bytes(_PLAIN[:count]))
+                pieces.append(bytes(plain[:count]))
                 size += count
         except ssl.SSLWantReadError:
             pass
