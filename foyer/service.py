@@ -71,14 +71,14 @@ class Service:
             on_refused=log.client_secret_refused,
         )
         self._issuer_roots = Roots("-oidc-ca-file", config.oidc.ca_file, log, extra=True)
-        self._server_roots = Roots("-kubernetes-ca-file", config.kubernetes.ca_file, log, extra=False)
-        token_file = config.streams.shared.token_file
+        self._server_roots = Roots("-kubernetes-ca-file", config.targets[0].ca_file, log, extra=False)
+        token_file = config.targets[0].shared_token_file
         self._shared_token = None if token_file is None else self._watched_token(token_file)
 
     def compose(self, turn: Turn, wheel: Wheel, ready: Callable[[], bool]) -> Front:
         """Everything between the files and a listener, on the running loop. `ready` is `/readyz`'s answer."""
         config = self._config
-        server = config.kubernetes.server
+        server = config.targets[0].server
         authority = server.authority.encode("ascii")
         self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._flooded)
         self._upstream = Upstream(
@@ -216,7 +216,7 @@ class Service:
         keys = _moved("-session-keys-file", self._keys.at, config.session.keys_file)
         secret = _moved("-oidc-client-secret-file", self._secret.at, config.oidc.client_secret_file)
         issuer_roots = _moved("-oidc-ca-file", self._issuer_roots.at, config.oidc.ca_file)
-        server_roots = _moved("-kubernetes-ca-file", self._server_roots.at, config.kubernetes.ca_file)
+        server_roots = _moved("-kubernetes-ca-file", self._server_roots.at, config.targets[0].ca_file)
         shared_token = self._shared_token_of(config)
         self._config = config
         self._keys, self._secret, self._shared_token = keys, secret, shared_token
@@ -263,7 +263,7 @@ class Service:
 
     def _shared_token_of(self, config: SignInConfig) -> WatchedFile[IdToken] | None:
         """What another configuration says. Where that shares nothing any more, open streams keep theirs."""
-        file, watched = config.streams.shared.token_file, self._shared_token
+        file, watched = config.targets[0].shared_token_file, self._shared_token
         if file is None:
             return watched
         at = self._watched_token if watched is None else watched.at

@@ -100,7 +100,9 @@ def test_help_on_serve_lists_every_flag_with_its_unit_and_default(
     out, err = capsys.readouterr()
     assert err == ""
     for flag in FLAGS:
-        default = "required" if flag.required else f"default {flag.default or 'none'}"
+        default = f"default {flag.default or flag.derived or 'none'}"
+        if flag.required:
+            default = "required, or -targets-file" if flag.name == "kubernetes-server" else "required"
         waits = flag.reload is Reload.RESTART and flag.name != "config-file"
         mark = "  (restart)" if waits else ""
         assert f"\n  -{flag.name} {flag.kind}  ({default}){mark}\n      {flag.help.split()[0]} " in out
@@ -192,7 +194,7 @@ def test_serve_refuses_a_bad_configuration_with_a_log_line_and_exit_code_2() -> 
     (line,) = result.stderr.splitlines()
     logged = json.loads(line)
     assert (logged["level"], logged["msg"]) == ("error", "configuration refused")
-    required = [str(flag) for flag in FLAGS if flag.required]
+    required = [flag.needed for flag in FLAGS if flag.required]
     assert logged["flag"] == ", ".join(flag for flag in required if flag != "-public-url")
 
 

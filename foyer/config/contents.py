@@ -42,6 +42,11 @@ def token(content: bytes) -> bytes:
     return alone
 
 
+def check_token(file: str) -> None:
+    """A file of a bearer token."""
+    token(filled(file))
+
+
 def check_keys(content: bytes) -> None:
     """A session keys file."""
     # Here, so that help needs no cryptography.

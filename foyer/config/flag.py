@@ -36,10 +36,11 @@ class Flag:
     """A row of the table.
 
     `name` is also its key in a configuration file. `kind` is what help shows in the value's place,
-    with its unit; `default` is as one would type it, `None` for no value. `parse` raises
-    `ValueError`. A `many` may be a list in a file, which is the same as its items with commas between
-    them. Without what is `required` nobody can sign in; `sign_in` is False for a flag that means
-    something even then. What may change on a reload says so.
+    with its unit; `default` is as one would type it, `None` for no value, which `derived` then says what
+    it is made of, if it is. `parse` raises `ValueError`. A `many` may be a list in a file, which is the
+    same as its items with commas between them. Without what is `required`, or the one flag that may be
+    given `instead`, nobody can sign in; `sign_in` is False for a flag that means something even then. What
+    may change on a reload says so.
     """
 
     name: str
@@ -48,7 +49,9 @@ class Flag:
     parse: Callable[[str], Any]
     help: str
     default: str | None = None
+    derived: str | None = None
     required: bool = False
+    instead: str | None = None
     many: bool = False
     sign_in: bool = True
     reload: Reload = Reload.RESTART
@@ -57,6 +60,11 @@ class Flag:
     def variable(self) -> str:
         """Its environment variable."""
         return PREFIX + self.name.upper().replace("-", "_")
+
+    @property
+    def needed(self) -> str:
+        """What has to be given of it, as it is written."""
+        return str(self) if self.instead is None else f"{self} or -{self.instead}"
 
     def __str__(self) -> str:
         return f"-{self.name}"

@@ -3,7 +3,7 @@
 Spec 01, Process. Nothing here reads anything.
 """
 
-from foyer.config import bounds, values
+from foyer.config import bounds, overload, values
 from foyer.config.flag import PREFIX, ConfigError, Flag, Reload
 
 __all__ = ["CONFIG_FILE", "DEMO_FLAGS", "FLAGS", "PREFIX", "REQUIRED", "ConfigError", "Flag", "Reload"]
@@ -137,6 +137,7 @@ FLAGS: tuple[Flag, ...] = (
         values.origin,
         "The API server. Every request goes here, with the signed-in person's own token.",
         required=True,
+        instead="targets-file",
         # It is where everybody's token goes: not to be changed under requests that are on their way.
     ),
     Flag(
@@ -146,6 +147,17 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         "Roots to trust for the API server's certificate, in PEM. Without it, the system's. Read again when"
         " it changes.",
+        reload=Reload.NOW,
+    ),
+    Flag(
+        "targets-file",
+        "Kubernetes",
+        "file",
+        values.path,
+        "In place of -kubernetes-server: a YAML file with targets, a list of several API servers, each with"
+        " name, server and, if it has them, caFile and sharedWatchTokenFile. All have to accept the issuer's"
+        " tokens. It is read again on SIGHUP.",
+        # An operator adds clusters and takes them away under people who use the others.
         reload=Reload.NOW,
     ),
     Flag(
@@ -233,9 +245,10 @@ FLAGS: tuple[Flag, ...] = (
         default="100",
     ),
     *bounds.FLAGS,
+    *overload.FLAGS,
 )
 
-REQUIRED = tuple(str(flag) for flag in FLAGS if flag.required)
+REQUIRED = tuple(flag.needed for flag in FLAGS if flag.required)
 """The flags, as written, without which nobody can sign in."""
 
 DEMO_FLAGS: tuple[Flag, ...] = (

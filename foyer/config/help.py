@@ -30,9 +30,10 @@ The key is in the YAML file of -config-file. Every flag has its variable: the
 name in capitals, each - as _, after FOYER_."""
 
 _RELOAD = (
-    "On SIGHUP foyer reads the files of -config-file and -login-config-file again. What changed in a flag"
-    " marked (restart) waits until foyer is started again; anything else holds at once. Certificates,"
-    " session keys, the client secret and CA files are read again as they change, with no signal."
+    "On SIGHUP foyer reads the files of -config-file, -login-config-file and -targets-file again. What"
+    " changed in a flag marked (restart) waits until foyer is started again; anything else holds at once."
+    " Certificates, session keys, the client secret, tokens and CA files are read again as they change, with"
+    " no signal."
 )
 
 _REQUIRED = (
@@ -60,7 +61,9 @@ def _page(command: str, flags: Sequence[Flag], *notes: str) -> str:
 
 def _entry(flag: Flag, *, reloads: bool) -> Iterator[str]:
     """A flag's unit, default and meaning."""
-    default = "required" if flag.required else f"default {flag.default or 'none'}"
+    default = f"default {flag.default or flag.derived or 'none'}"
+    if flag.required:
+        default = "required" if flag.instead is None else f"required, or -{flag.instead}"
     # A flag that only arguments and the environment can give never changes under a running foyer.
     waits = reloads and flag.reload is Reload.RESTART and flag.name != CONFIG_FILE
     yield f"  {flag} {flag.kind}  ({default})" + ("  (restart)" if waits else "")

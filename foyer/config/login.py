@@ -1,14 +1,13 @@
 """The file of `-login-config-file` (spec 02, Login parameters): what may be written in it, key by key.
 
-Every refusal is a `ValueError` in words that follow "the file": it names the key by its whole path,
-says what should be there, and never repeats a value.
+Every refusal is a `ValueError` in words that follow "the file", as `foyer.config.keys` has them.
 """
 
 import re
-from collections.abc import Collection
 
-from foyer.config.document import Node, Text, members, read
-from foyer.config.names import nearest, shown
+from foyer.config.document import Node, Text, read
+from foyer.config.keys import mapping_at, members_at, refused, text_at
+from foyer.config.names import shown
 from foyer.config.parts import LoginConfig
 from foyer.login.claims import Pointer, SessionClaims, pointer
 from foyer.login.parameters import MAX_VALUE_BYTES, OWN, AuthorizationParameters, Parameter
@@ -20,11 +19,11 @@ MAX_ALLOWED_VALUES = 64
 
 def parse(content: bytes) -> LoginConfig:
     """What the file's content says. Raises `ValueError`."""
-    top = _members("", read(content), ("authorizationParameters", "sessionClaims"))
+    top = members_at("", read(content), ("authorizationParameters", "sessionClaims"))
     key = "authorizationParameters"
-    parameters = _mapping(key, top.get(key, {}))
+    parameters = mapping_at(key, top.get(key, {}))
     if len(parameters) > MAX_PARAMETERS:
-        raise _refused(key, f"should be at most {MAX_PARAMETERS} parameters")
+        raise refused(key, f"should be at most {MAX_PARAMETERS} parameters")
     configured = {name: _parameter(f"{key}.{shown(name)}", name, node) for name, node in parameters.items()}
     return LoginConfig(AuthorizationParameters(configured), _claims(top.get("sessionClaims", {})))
 
@@ -32,11 +31,11 @@ def parse(content: bytes) -> LoginConfig:
 def _parameter(key: str, name: str, node: Node) -> Parameter:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
         # RFC 6749 section 8.2 has no other names, so no issuer does.
-        raise _refused(key, "should be named in at most 64 letters, digits, -, . and _")
+        raise refused(key, "should be named in at most 64 letters, digits, -, . and _")
     # Some issuers ignore case: `Redirect_URI` must not become a second redirect_uri there.
     if name.lower() in OWN:
-        raise _refused(key, "is foyer's own to set, or would replace its request: leave it out")
-    given = _members(key, node, ("default", "allowFromRequest", "allowedValues"))
+        raise refused(key, "is foyer's own to set, or would replace its request: leave it out")
+    given = members_at(key, node, ("default", "allowFromRequest", "allowedValues"))
     default, allowed, values = (given.get(name) for name in ("default", "allowFromRequest", "allowedValues"))
     parameter = Parameter(
         None if default is None else _value(f"{key}.default", default),
@@ -44,9 +43,9 @@ def _parameter(key: str, name: str, node: Node) -> Parameter:
         None if values is None else _values(f"{key}.allowedValues", values),
     )
     if parameter.default is None and not parameter.allow_from_request:
-        raise _refused(key, "is never sent like this: give it a default, or allowFromRequest: true")
+        raise refused(key, "is never sent like this: give it a default, or allowFromRequest: true")
     if parameter.allowed_values is not None and parameter.default not in (None, *parameter.allowed_values):
-        raise _refused(f"{key}.default", "should be one of its allowedValues")
+        raise refused(f"{key}.default", "should be one of its allowedValues")
     return parameter
 
 
@@ -54,7 +53,7 @@ def _claims(node: Node) -> SessionClaims:
     key = "sessionClaims"
     where = {
         name: _pointer(f"{key}.{name}", value)
-        for name, value in _members(key, node, ("displayName", "groups", "connector")).items()
+        for name, value in members_at(key, node, ("displayName", "groups", "connector")).items()
     }
     least = SessionClaims()
     return SessionClaims(
@@ -64,58 +63,33 @@ def _claims(node: Node) -> SessionClaims:
     )
 
 
-def _members(key: str, node: Node, known: Collection[str]) -> dict[str, Node]:
-    given = _mapping(key, node)
-    for name in given:
-        if name not in known:
-            raise _refused(f"{key}.{shown(name)}".lstrip("."), f"no such key{nearest(name, known)}")
-    return given
-
-
-def _mapping(key: str, node: Node) -> dict[str, Node]:
-    found = members(node)
-    if found is None:
-        raise _refused(key, "should be a mapping, with keys of its own below it, or left out")
-    return found
-
-
 def _values(key: str, node: Node) -> tuple[str, ...]:
     if not isinstance(node, list) or not 0 < len(node) <= MAX_ALLOWED_VALUES:
-        raise _refused(key, f"should be a list of 1 to {MAX_ALLOWED_VALUES} values")
+        raise refused(key, f"should be a list of 1 to {MAX_ALLOWED_VALUES} values")
     values = tuple(_value(f"{key}[{at}]", item) for at, item in enumerate(node))
     if len(set(values)) < len(values):
-        raise _refused(key, "should have each value once")
+        raise refused(key, "should have each value once")
     return values
 
 
 def _value(key: str, node: Node) -> str:
     """A parameter's value: printable, since a link that tries again shows it."""
-    text = _text(key, node)
+    text = text_at(key, node)
     if not text.isprintable() or len(text.encode()) > MAX_VALUE_BYTES:
-        raise _refused(key, f"should be printable text of at most {MAX_VALUE_BYTES} bytes")
+        raise refused(key, f"should be printable text of at most {MAX_VALUE_BYTES} bytes")
     return text
 
 
 def _pointer(key: str, node: Node) -> Pointer:
-    text = _text(key, node)
+    text = text_at(key, node)
     try:
         return pointer(text)
     except ValueError as error:
-        raise _refused(key, f"should be a JSON Pointer such as /name: {error}") from None
+        raise refused(key, f"should be a JSON Pointer such as /name: {error}") from None
 
 
 def _boolean(key: str, node: Node) -> bool:
     found = node.as_bool if isinstance(node, Text) else None
     if found is None:
-        raise _refused(key, "should be true or false")
+        raise refused(key, "should be true or false")
     return found
-
-
-def _text(key: str, node: Node) -> str:
-    if not isinstance(node, Text) or node.is_null or not node.text:
-        raise _refused(key, "should be text, and not empty")
-    return node.text
-
-
-def _refused(key: str, problem: str) -> ValueError:
-    return ValueError(f"is wrong at {key}: {problem}")

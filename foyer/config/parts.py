@@ -30,11 +30,13 @@ class OidcConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class KubernetesConfig:
-    """The one API server that requests are sent to."""
+class TargetConfig:
+    """An API server that requests are sent to, and the token of shared watches there, if it has any."""
 
+    name: str
     server: Origin
     ca_file: str | None
+    shared_token_file: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,13 @@ class LoginConfig:
 
 @dataclass(frozen=True, slots=True)
 class SharedConfig:
-    """Which streams read shared watches, with whose token, and how those who read them are asked about.
+    """Which streams read shared watches, and how those who read them are asked about.
 
-    `resources` as kubectl names them, and none without a `token_file`. `recheck_interval` (at least 1) and
-    `decision_ttl` (at most that) in seconds, `qps` in requests a second.
+    `resources` as kubectl names them: shared at each target that has a token for it. `recheck_interval` (at
+    least 1) and `decision_ttl` (at most that) in seconds, `qps` in requests a second.
     """
 
     resources: frozenset[str]
-    token_file: str | None
     recheck_interval: float
     decision_ttl: float
     qps: float
@@ -78,15 +79,40 @@ class StreamsConfig:
 
 @dataclass(frozen=True, slots=True)
 class SignInConfig:
-    """All that needs the required flags: signing in, and requests as whoever did."""
+    """All that needs the required flags: signing in, and requests as whoever did.
+
+    `targets` are at least one, each with a name of its own, and the first is meant where none is named.
+    """
 
     public_url: Origin
     oidc: OidcConfig
     login: LoginConfig
-    kubernetes: KubernetesConfig
+    targets: tuple[TargetConfig, ...]
     session: SessionConfig
     streams: StreamsConfig
     limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadConfig:
+    """The limits of a replica, of a person and of each target (spec 06).
+
+    `retry_after` in whole seconds; `user_rate` in requests a second, None for no limit, in which case
+    `user_burst` says nothing; `target_timeout`, `admission_wait` (below it) and `target_wait_threshold` in
+    seconds; `max_target_answer_bytes` and `memory_pool` in bytes.
+    """
+
+    max_server_requests: int
+    retry_after: int
+    user_rate: float | None
+    user_burst: int
+    max_target_in_flight: int
+    max_target_answer_bytes: int
+    target_timeout: float
+    admission_wait: float
+    target_wait_threshold: float
+    memory_pool: int
+    max_fleet_items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +128,5 @@ class Config:
     metrics_listen: Address | None
     tls: TlsFiles | None
     sign_in: SignInConfig | None
+    overload: OverloadConfig
     values: Mapping[str, Any] = field(repr=False)

@@ -24,6 +24,10 @@ class Settings:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
+    def given(self, name: str) -> bool:
+        """Whether the flag `name` was given a value anywhere."""
+        return name in self._given
+
     def refused(self, name: str, message: str) -> ConfigError:
         """The refusal of what was given for the flag `name`."""
         given = self._given.get(name)

@@ -119,6 +119,13 @@ def _host(text: str) -> str:
     return name
 
 
+def label(text: str) -> str:
+    """A DNS label (RFC 1123 section 2.1), in lower case, so that a name is spelt in one way."""
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", text):
+        raise ValueError("should be a DNS label: at most 63 lower-case letters, digits and -, as in eu-1")
+    return text
+
+
 def duration(text: str) -> float:
     """Seconds of `30m`, `1h30m`, `500ms`. Never zero."""
     number = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"

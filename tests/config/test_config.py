@@ -19,18 +19,20 @@ from foyer.config import (
     Address,
     Config,
     ConfigError,
-    KubernetesConfig,
     LoginConfig,
     OidcConfig,
     Origin,
+    OverloadConfig,
     SessionConfig,
     SharedConfig,
     SignInConfig,
     StreamsConfig,
+    TargetConfig,
     TlsFiles,
     contents,
     load,
     load_demo,
+    memory,
     reloaded,
 )
 from foyer.config.flags import FLAGS, Flag, Reload
@@ -98,10 +100,23 @@ def test_the_least_configuration_has_every_default(place: Place) -> None:
             "https://issuer.test/dex", "foyer", place.path("secret"), None, ("openid", "email", "profile")
         ),
         login=LoginConfig(),
-        kubernetes=KubernetesConfig(Origin("https", "api.test", 6443), None),
+        targets=(TargetConfig("default", Origin("https", "api.test", 6443), None, None),),
         session=SessionConfig(place.path("keys"), 8 * 3600),
-        streams=StreamsConfig(frozenset(), SharedConfig(frozenset(), None, 30, 10, 100)),
+        streams=StreamsConfig(frozenset(), SharedConfig(frozenset(), 30, 10, 100)),
         limits=Limits(),
+    )
+    assert config.overload == OverloadConfig(
+        max_server_requests=2000 + 2000 + 512,
+        retry_after=1,
+        user_rate=None,
+        user_burst=20,
+        max_target_in_flight=64,
+        max_target_answer_bytes=16 * 1024 * 1024,
+        target_timeout=30,
+        admission_wait=10,
+        target_wait_threshold=1,
+        memory_pool=memory.available() // 2,
+        max_fleet_items=5000,
     )
 
 
@@ -123,6 +138,21 @@ BOUNDS = {
 }
 """No two alike: each must find its own place."""
 
+OVERLOAD = {
+    "max_server_requests": "15",
+    "overload_retry_after": "1501ms",
+    "user_request_rate": "16.5",
+    "user_request_burst": "17",
+    "max_target_in_flight": "18",
+    "max_target_answer_bytes": "19KiB",
+    "target_timeout": "21s",
+    "admission_wait": "20s",
+    "target_wait_threshold": "22s",
+    "memory_pool": "23KiB",
+    "max_fleet_items": "24",
+}
+"""The same of the limits of overload protection and read admission."""
+
 
 def test_every_flag_finds_its_place(place: Place) -> None:
     config = load(
@@ -137,13 +167,14 @@ def test_every_flag_finds_its_place(place: Place) -> None:
             kubernetes_ca_file=place.path("ca.crt"),
             session_absolute_timeout="1h30m",
             **BOUNDS,
+            **OVERLOAD,
         )
     )
     assert config.listen == Address("::1", 9443)
     assert config.metrics_listen == Address("127.0.0.1", 9091)
     assert config.tls == TlsFiles(place.path("tls.crt"), place.path("tls.key"))
     found = signing_in(config)
-    assert found.oidc.ca_file == found.kubernetes.ca_file == place.path("ca.crt")
+    assert found.oidc.ca_file == found.targets[0].ca_file == place.path("ca.crt")
     assert found.oidc.scopes == ("openid", "groups")
     assert found.login.claims.groups == ("roles",)
     assert found.session.absolute_timeout == 5400
@@ -162,6 +193,19 @@ def test_every_flag_finds_its_place(place: Place) -> None:
         auth_request_rate=12,
         auth_request_burst=13,
         max_token_requests=14,
+    )
+    assert config.overload == OverloadConfig(
+        max_server_requests=15,
+        retry_after=2,
+        user_rate=16.5,
+        user_burst=17,
+        max_target_in_flight=18,
+        max_target_answer_bytes=19 * 1024,
+        target_timeout=21,
+        admission_wait=20,
+        target_wait_threshold=22,
+        memory_pool=23 * 1024,
+        max_fleet_items=24,
     )
 
 
@@ -199,10 +243,9 @@ def test_shared_watches_are_their_resources_and_a_token(place: Place) -> None:
             stream_lenient_ordering="pods",
         )
     )
-    shared = SharedConfig(
-        frozenset(("notes.example.com", "configmaps")), place.path("token"), 60, 60, qps=0.5
-    )
+    shared = SharedConfig(frozenset(("notes.example.com", "configmaps")), 60, 60, qps=0.5)
     assert signing_in(config).streams == StreamsConfig(frozenset(("pods",)), shared)
+    assert [target.shared_token_file for target in signing_in(config).targets] == [place.path("token")]
 
 
 @pytest.mark.parametrize("given", ["shared-watch-resources", "shared-watch-token-file"])
@@ -273,17 +316,21 @@ def test_with_none_of_the_required_flags_nobody_signs_in(place: Place) -> None:
 
 @pytest.mark.parametrize("flag", REQUIRED, ids=str)
 def test_with_some_of_them_the_missing_ones_are_named(place: Place, flag: Flag) -> None:
-    missing = [str(other) for other in REQUIRED if other is not flag]
+    missing = [other.needed for other in REQUIRED if other is not flag]
     with pytest.raises(ConfigError, match="required, and not given") as refused:
         load([f"{flag}={place.flags[flag.name]}"])
     assert refused.value.flag == ", ".join(missing)
     rest = {name: value for name, value in place.flags.items() if name != flag.name}
     with pytest.raises(ConfigError, match="required, and not given") as refused:
         load([f"-{name}={value}" for name, value in rest.items()])
-    assert refused.value.flag == str(flag)
+    assert refused.value.flag == flag.needed
 
 
-@pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag.sign_in and not flag.required], ids=str)
+@pytest.mark.parametrize(
+    "flag",
+    [flag for flag in FLAGS if flag.sign_in and not flag.required and flag.name != "targets-file"],
+    ids=str,
+)
 def test_a_flag_that_needs_sign_in_is_refused_without_it_wherever_it_comes_from(
     place: Place, flag: Flag
 ) -> None:
@@ -297,6 +344,166 @@ def test_a_flag_that_needs_sign_in_is_refused_without_it_wherever_it_comes_from(
             load(arguments, environment)
         assert refused.value.flag == str(flag)
         assert "s3cret" not in str(refused.value)
+
+
+# The limits of overload protection
+
+
+def test_what_holds_without_sign_in_is_taken_without_it() -> None:
+    config = load(["-max-server-requests=5", "-overload-retry-after=3s"])
+    assert (config.sign_in, config.overload.max_server_requests, config.overload.retry_after) == (None, 5, 3)
+
+
+def test_by_default_a_replica_serves_what_its_bounds_let_be_open_and_512_others(place: Place) -> None:
+    config = load(place.arguments(max_concurrent_requests="30", max_streams="7"))
+    assert config.overload.max_server_requests == 30 + 7 + 512
+
+
+@pytest.mark.parametrize("flag", OVERLOAD)
+@pytest.mark.parametrize("zero", ["0", "0s", "0KiB", "00", "0.0"])
+def test_a_zero_in_any_limit_is_refused_by_name(place: Place, flag: str, zero: str) -> None:
+    assert place.refusal(**{flag: zero}).flag == "-" + flag.replace("_", "-")
+
+
+def test_a_zero_without_sign_in_is_refused_as_well() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(["-max-server-requests=0"])
+    assert refused.value.flag == "-max-server-requests"
+
+
+@pytest.mark.parametrize(
+    ("wait", "timeout"), [("10s", "10s"), ("30s", None), ("31s", None), (None, "9s"), ("1001ms", "1s")]
+)
+def test_a_wait_for_admission_that_is_not_below_the_target_timeout_is_refused(
+    place: Place, wait: str | None, timeout: str | None
+) -> None:
+    given = {"admission_wait": wait, "target_timeout": timeout}
+    error = place.refusal(**{flag: value for flag, value in given.items() if value is not None})
+    assert (error.flag, error.message) == ("-admission-wait", "should be below -target-timeout")
+
+
+def test_a_rate_for_a_person_has_a_burst_of_20_unless_it_is_said(place: Place) -> None:
+    overload = load(place.arguments(user_request_rate="10")).overload
+    assert (overload.user_rate, overload.user_burst) == (10, 20)
+
+
+def test_a_burst_for_a_person_without_a_rate_is_refused_wherever_it_comes_from(place: Place) -> None:
+    assert place.refusal(user_request_burst="20").flag == "-user-request-burst"
+    with pytest.raises(ConfigError) as refused:
+        load(place.arguments(), {"FOYER_USER_REQUEST_BURST": "5"})
+    assert (refused.value.flag, refused.value.source) == ("-user-request-burst", "FOYER_USER_REQUEST_BURST")
+
+
+# Targets
+
+
+TWO = """
+targets:
+  - {{name: eu, server: "https://eu.test:6443", caFile: {ca}, sharedWatchTokenFile: {token}}}
+  - {{name: us, server: "https://us.test"}}
+"""
+
+
+def two(place: Place) -> str:
+    """The path of a file of two targets."""
+    return place.write("two", TWO.format(ca=place.path("ca.crt"), token=place.path("token")).encode())
+
+
+def of_targets(place: Place, path: str, **more: str) -> list[str]:
+    """A whole command line with a targets file."""
+    arguments = place.arguments(targets_file=path, **more)
+    return [argument for argument in arguments if not argument.startswith("-kubernetes-server")]
+
+
+def test_a_targets_file_stands_in_the_place_of_the_server(place: Place) -> None:
+    assert signing_in(load(of_targets(place, two(place)))).targets == (
+        TargetConfig("eu", Origin("https", "eu.test", 6443), place.path("ca.crt"), place.path("token")),
+        TargetConfig("us", Origin("https", "us.test", 443), None, None),
+    )
+
+
+def test_targets_are_named_once_in_the_file_or_on_the_command_line(place: Place) -> None:
+    for flag, value in (
+        ("kubernetes-server", "https://s3cret.test"),
+        ("kubernetes-ca-file", place.path("ca.crt")),
+        ("shared-watch-token-file", place.path("token")),
+    ):
+        with pytest.raises(ConfigError, match="not beside -targets-file") as refused:
+            load([*of_targets(place, two(place)), f"-{flag}={value}"])
+        assert refused.value.flag == f"-{flag}"
+        assert value not in str(refused.value)
+
+
+def test_resources_may_be_shared_at_the_targets_that_have_a_token(place: Place) -> None:
+    config = load(of_targets(place, two(place), shared_watch_resources="configmaps"))
+    assert signing_in(config).streams.shared.resources == {"configmaps"}
+
+
+def test_a_targets_file_alone_does_not_sign_anyone_in(place: Place) -> None:
+    with pytest.raises(ConfigError, match="required, and not given") as refused:
+        load([f"-targets-file={two(place)}"])
+    assert "-public-url" in refused.value.flag
+    assert "-kubernetes-server" not in refused.value.flag
+
+
+@pytest.mark.parametrize(
+    ("entry", "where"),
+    [
+        ("caFile: {s3cret}", "targets[1].caFile: the file cannot be read: no such file"),
+        ("caFile: {token}", "targets[1].caFile: the file should hold at least one certificate"),
+        ("caFile: {empty}", "targets[1].caFile: the file is empty"),
+        ("sharedWatchTokenFile: {s3cret}", "targets[1].sharedWatchTokenFile: the file cannot be read"),
+        (
+            "sharedWatchTokenFile: {ca.crt}",
+            "targets[1].sharedWatchTokenFile: the file should hold one",
+        ),
+        ("server: http://s3cret.test", "targets[1].server: "),
+    ],
+)
+def test_what_is_wrong_with_a_target_is_refused_by_its_place_in_the_file(
+    place: Place, entry: str, where: str
+) -> None:
+    place.write("empty", b"")
+    key, _, name = entry.partition(": ")
+    value = place.path(name[1:-1]) if name.startswith("{") else name
+    server = "" if key == "server" else "server: https://us.test, "
+    text = f"targets:\n- {{name: eu, server: https://eu.test}}\n- {{name: us, {server}{key}: {value}}}\n"
+    with pytest.raises(ConfigError) as refused:
+        load(of_targets(place, place.write("targets", text.encode())))
+    assert refused.value.flag == "-targets-file"
+    assert refused.value.message.startswith(f"the file is wrong at {where}")
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_reload_takes_the_new_files_targets(place: Place) -> None:
+    path = two(place)
+    running = load(of_targets(place, path))
+    place.write("two", b"targets: [{name: asia, server: https://asia.test}]\n")
+    result = reloaded(running, load(of_targets(place, path)))
+    assert signing_in(result.config).targets == (
+        TargetConfig("asia", Origin("https", "asia.test", 443), None, None),
+    )
+    assert result.restart == ()
+
+
+def test_between_one_server_and_a_file_of_them_a_restart_is_needed_either_way(place: Place) -> None:
+    one = load(
+        place.arguments(shared_watch_resources="configmaps", shared_watch_token_file=place.path("token"))
+    )
+    several = load(of_targets(place, two(place), oidc_scopes="openid"))
+    result = reloaded(one, several)
+    assert result.restart == ("-kubernetes-server", "-targets-file", "-shared-watch-token-file")
+    assert signing_in(result.config).targets == signing_in(one).targets
+    assert signing_in(result.config).oidc.scopes == ("openid",), "the rest holds"
+    result = reloaded(several, one)
+    assert result.restart == ("-kubernetes-server", "-targets-file", "-shared-watch-token-file")
+    assert signing_in(result.config).targets == signing_in(several).targets
+
+
+def test_a_server_that_waits_for_a_restart_is_still_the_target(place: Place) -> None:
+    running = load(place.arguments())
+    result = reloaded(running, load(place.arguments(kubernetes_server="https://other.test")))
+    assert signing_in(result.config).targets == signing_in(running).targets
 
 
 # Files
@@ -437,7 +644,7 @@ OTHER = {
     "shared-watch-recheck-interval": "40s",
     "shared-watch-decision-ttl": "9s",
     "shared-watch-qps": "0.5",
-    **{name.replace("_", "-"): value for name, value in BOUNDS.items()},
+    **{name.replace("_", "-"): value for name, value in (BOUNDS | OVERLOAD).items()},
 }
 """For each flag another value; for one of a file, a copy of it."""
 
@@ -450,6 +657,10 @@ def other(place: Place, flag: Flag) -> dict[str, str]:
         }
     if flag.name in ("shared-watch-resources", "shared-watch-token-file"):
         return {"shared-watch-resources": "configmaps", "shared-watch-token-file": place.path("token")}
+    if flag.name == "user-request-burst":
+        return {name: OTHER[name] for name in ("user-request-rate", flag.name)}
+    if flag.name == "targets-file":
+        return {flag.name: two(place)}
     if flag.name in OTHER:
         return {flag.name: OTHER[flag.name]}
     contents = {"login-config-file": b"sessionClaims: {groups: /roles}", "config-file": b"{}"}
@@ -462,7 +673,12 @@ def other(place: Place, flag: Flag) -> dict[str, str]:
 def test_a_changed_flag_holds_at_once_or_is_named_as_the_table_says(place: Place, flag: Flag) -> None:
     running = load(place.arguments())
     changes = other(place, flag)
-    found = load([f"-{name}={value}" for name, value in (place.flags | changes).items()])
+    if "targets-file" in changes:
+        place.write("one", b"targets: [{name: eu, server: https://eu.test}]")
+        running = load(of_targets(place, place.path("one")))
+        found = load(of_targets(place, changes["targets-file"]))
+    else:
+        found = load([f"-{name}={value}" for name, value in (place.flags | changes).items()])
     result = reloaded(running, found)
     if flag.reload is Reload.NOW:
         assert (result.config, result.restart) == (found, ())

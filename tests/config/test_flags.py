@@ -61,7 +61,16 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "auth-request-rate": "50",
         "auth-request-burst": "200",
         "max-token-requests": "16",
+        "overload-retry-after": "1s",
+        "user-request-burst": "20",
+        "max-target-in-flight": "64",
+        "max-target-answer-bytes": "16MiB",
+        "target-timeout": "30s",
+        "admission-wait": "10s",
+        "target-wait-threshold": "1s",
+        "max-fleet-items": "5000",
     }
+    assert [flag.name for flag in FLAGS if flag.derived] == ["max-server-requests", "memory-pool"]
     assert [flag.name for flag in FLAGS if flag.required] == [
         "public-url",
         "oidc-issuer",
@@ -79,6 +88,7 @@ def test_only_what_begins_anew_with_each_login_or_connection_changes_on_a_reload
         "oidc-scopes",
         "login-config-file",
         "kubernetes-ca-file",
+        "targets-file",
         "session-keys-file",
         "session-absolute-timeout",
         "stream-lenient-ordering",
@@ -87,13 +97,15 @@ def test_only_what_begins_anew_with_each_login_or_connection_changes_on_a_reload
     }
 
 
-def test_what_needs_no_sign_in_is_the_listeners_and_the_file() -> None:
+def test_what_needs_no_sign_in_is_the_listeners_the_file_and_the_limit_of_the_whole_server() -> None:
     assert {flag.name for flag in FLAGS if not flag.sign_in} == {
         "config-file",
         "listen",
         "metrics-listen",
         "tls-cert-file",
         "tls-key-file",
+        "max-server-requests",
+        "overload-retry-after",
     }
     assert all(flag.sign_in for flag in FLAGS if flag.required)
 
@@ -107,5 +119,5 @@ def test_every_flag_is_in_the_operators_table_with_its_default_and_what_a_reload
     if len(names) != len(defaults):  # one for all, unless each has its own
         defaults = [row[2].strip(" `")] * len(names)
     told = dict(zip((name.strip(" `") for name in names), defaults, strict=True))
-    assert told[str(flag)] == ("required" if flag.required else flag.default or "none")
+    assert told[str(flag)] == ("required" if flag.required else flag.default or flag.derived or "none")
     assert (row[3].strip() == "now") is (flag.reload is Reload.NOW)
