@@ -38,6 +38,7 @@ PURE_STREAMS = (
     "cycle",
     "errors",
     "fanout",
+    "lists",
     "names",
     "projection",
     "reflector",

@@ -60,6 +60,12 @@ def is_object(text: bytes, where: tuple[int, int, int]) -> bool:
     return text.startswith(b"{", where[1])
 
 
+def inner(text: bytes, parts: Members, name: str) -> Members:
+    """The members of the object that the member `name` is; none when it is none."""
+    where = parts.get(name)
+    return members(text, where[1]) if where is not None and is_object(text, where) else {}
+
+
 def string(text: bytes, where: tuple[int, int, int] | None) -> str:
     """The string that is the value there; "" for none, and for anything else."""
     if where is None:

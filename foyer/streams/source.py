@@ -24,6 +24,7 @@ from foyer.exchange.ports import Cancellable, UpstreamReceiver, UpstreamSide
 from foyer.gate.wheel import Wheel
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
 from foyer.session.seal import IdToken
+from foyer.streams import lists
 from foyer.streams.reflector import STALL, Reflector, Step, View
 from foyer.streams.scope import Scope
 from foyer.streams.watch import MAX_PAGE_BYTES
@@ -374,8 +375,7 @@ def _group_version(scope: Scope) -> GroupVersion:
 def _is_plain_json(head: ResponseHead) -> bool:
     if any(coding.lower() != b"identity" for coding in head.all(b"content-encoding")):
         return False
-    types = head.all(b"content-type")
-    return len(types) == 1 and types[0].partition(b";")[0].strip().lower() == b"application/json"
+    return lists.is_json(head.fields)
 
 
 def _seconds(head: ResponseHead) -> float | None:

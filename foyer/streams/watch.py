@@ -5,15 +5,14 @@ until its line is whole, up to a bound; what is not JSON in UTF-8, or is no even
 comes as a value, `Fault`, behind which nothing is read any more.
 """
 
-import json
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from foyer.streams import resource
-from foyer.streams.resource import Resource, is_object, string
+from foyer.streams import lists, resource
+from foyer.streams.resource import Resource, inner, string
 from foyer.streams.said import Said, said
-from foyer_native.jsontext import compact, elements, members
+from foyer_native.jsontext import compact, members
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """One event of a watch. etcd lets an object have a tenth of it; other stores have their own mind."""
@@ -131,15 +130,9 @@ def _ends_snapshot(text: bytes) -> bool:
     """Whether this is the object of the bookmark behind the initial events (KEP-3157)."""
     if INITIAL_EVENTS_END.encode("ascii") not in text or not text.startswith(b"{"):
         return False
-    metadata = _inner(text, members(text), "metadata")
-    annotations = _inner(text, metadata, "annotations")
+    metadata = inner(text, members(text), "metadata")
+    annotations = inner(text, metadata, "annotations")
     return string(text, annotations.get(INITIAL_EVENTS_END)) == "true"
-
-
-def _inner(text: bytes, parts: resource.Members, name: str) -> resource.Members:
-    """The members of the object that the member `name` is; none when it is none."""
-    where = parts.get(name)
-    return members(text, where[1]) if where is not None and is_object(text, where) else {}
 
 
 class Page(NamedTuple):
@@ -155,40 +148,7 @@ class Page(NamedTuple):
 
 def read_page(content: bytes) -> Page | Fault:
     """The page of a list that `content` is."""
-    text = compact(content)
-    if text is None or not text.startswith(b"{"):
-        return Fault.UNREADABLE
-    parts = members(text)
-    kind, api_version = string(text, parts.get("kind")), string(text, parts.get("apiVersion"))
-    where = parts.get("items")
-    if not kind.endswith("List") or not api_version or where is None:
-        return Fault.UNREADABLE
-    if text.startswith(b"[", where[1]):
-        items = elements(text, where[1])
-    elif text.startswith(b"null", where[1]):
-        items = []  # as Go writes a list of none
-    else:
-        return Fault.UNREADABLE
-    metadata = _inner(text, parts, "metadata")
-    version, token = string(text, metadata.get("resourceVersion")), string(text, metadata.get("continue"))
-    if not version:
-        return Fault.UNREADABLE  # a watch of what came after it could not be asked for
-    typed = {"kind": kind.removesuffix("List"), "apiVersion": api_version}
-    added = json.dumps(typed, separators=(",", ":")).encode("ascii")[1:-1]
-    return Page(version, token, _items(text, items, added))
-
-
-def _items(text: bytes, items: list[tuple[int, int]], typed: bytes) -> Iterator[Resource | None]:
-    for begin, end in items:
-        yield resource.read(_typed(text[begin:end], typed))
-
-
-def _typed(item: bytes, typed: bytes) -> bytes:
-    """`item` with a kind and a version: those of a built-in type leave them to their list."""
-    if not item.startswith(b"{"):
-        return item
-    parts = members(item)
-    if "kind" in parts and "apiVersion" in parts:
-        return item
-    # Where the server wrote one of them, the last of two members with one name is its own.
-    return b"{%b%b%b" % (typed, b"," if parts else b"", item[1:])
+    listed = lists.read(content)
+    if listed is None or not listed.version:
+        return Fault.UNREADABLE  # without a version, a watch of what came after it could not be asked for
+    return Page(listed.version, listed.token, map(resource.read, listed.items()))

@@ -1,0 +1,75 @@
+"""One page of a Kubernetes list, taken apart and not decoded (Kubernetes API concepts, "Resource lists").
+
+Streams show such pages and fleet reads merge them; what else a page must have, each says for itself.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from foyer.protocol.events import Fields
+from foyer.streams.resource import Members, inner, string
+from foyer_native.jsontext import compact, elements, members
+
+
+class Listed(NamedTuple):
+    """A list of which every item is still a part of `text`; `metadata` is the list's own."""
+
+    text: bytes
+    metadata: Members
+    spans: list[tuple[int, int]]
+    typed: bytes
+    """The members `kind` and `apiVersion` of an item that leaves them to its list."""
+
+    @property
+    def version(self) -> str:
+        """Its resourceVersion, "" for none."""
+        return string(self.text, self.metadata.get("resourceVersion"))
+
+    @property
+    def token(self) -> str:
+        """What its next page continues with, "" behind the last."""
+        return string(self.text, self.metadata.get("continue"))
+
+    def items(self) -> Iterator[bytes]:
+        """Each item once, in its order and each made as it is asked for: a text of its own, complete."""
+        for begin, end in self.spans:
+            yield _complete(self.text[begin:end], self.typed)
+
+
+def read(content: bytes) -> Listed | None:
+    """The list that `content` is; None when it is none: another kind, a table, or no JSON."""
+    text = compact(content)
+    if text is None or not text.startswith(b"{"):
+        return None
+    parts = members(text)
+    kind, api_version = string(text, parts.get("kind")), string(text, parts.get("apiVersion"))
+    where = parts.get("items")
+    if not kind.endswith("List") or not api_version or where is None:
+        return None
+    if text.startswith(b"[", where[1]):
+        spans = elements(text, where[1])
+    elif text.startswith(b"null", where[1]):
+        spans = []  # as Go writes a list of none
+    else:
+        return None
+    typed = {"kind": kind.removesuffix("List"), "apiVersion": api_version}
+    added = json.dumps(typed, separators=(",", ":")).encode("ascii")[1:-1]
+    return Listed(text, inner(text, parts, "metadata"), spans, added)
+
+
+def _complete(item: bytes, typed: bytes) -> bytes:
+    """`item` with a kind and a version: those of a built-in type leave them to their list."""
+    if not item.startswith(b"{"):
+        return item
+    parts = members(item)
+    if "kind" in parts and "apiVersion" in parts:
+        return item
+    # Where the server wrote one of them, the last of two members with one name is its own.
+    return b"{%b%b%b" % (typed, b"," if parts else b"", item[1:])
+
+
+def is_json(fields: Fields) -> bool:
+    """Whether the answer with these says to be JSON: in one `Content-Type`, whatever its parameters."""
+    types = [value for name, value in fields if name == b"content-type"]
+    return len(types) == 1 and types[0].partition(b";")[0].strip().lower() == b"application/json"

@@ -1,0 +1,81 @@
+"""One page of a list, taken apart: which texts are one, and what each item is completed with."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foyer.streams import lists
+
+PODS = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "continue": "next"}}
+
+
+def page(**changes: object) -> bytes:
+    return json.dumps({**PODS, "items": [], **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"null",
+        page(kind="Table"),
+        page(kind="Pod"),
+        page(kind=7),
+        page(apiVersion=""),
+        page(items={}),
+        page(items="[]"),
+        json.dumps(PODS).encode(),
+        json.dumps({"kind": "APIResourceList", "apiVersion": "v1", "resources": []}).encode(),
+        page() + page(),
+    ],
+)
+def test_what_is_no_list_is_none(content: bytes) -> None:
+    assert lists.read(content) is None
+
+
+def test_a_list_says_its_version_and_what_its_next_page_continues_with() -> None:
+    listed = lists.read(page())
+    assert listed is not None
+    assert (listed.version, listed.token, list(listed.items())) == ("7", "next", [])
+    last = lists.read(page(metadata=None, items=None))
+    assert last is not None
+    assert (last.version, last.token, list(last.items())) == ("", "", [])
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(["kind", "apiVersion", "metadata", "spec"]), st.text(max_size=5)),
+        max_size=5,
+    )
+)
+def test_each_item_has_a_kind_and_a_version_its_own_first(items: list[dict[str, str]]) -> None:
+    listed = lists.read(page(items=items))
+    assert listed is not None
+    completed = [json.loads(text) for text in listed.items()]
+    assert completed == [{"kind": "Pod", "apiVersion": "v1", **item} for item in items]
+
+
+def test_an_item_that_is_no_object_stays_what_it_is() -> None:
+    listed = lists.read(page(items=[1, "two", None, [3]]))
+    assert listed is not None
+    assert list(listed.items()) == [b"1", b'"two"', b"null", b"[3]"]
+
+
+@pytest.mark.parametrize(
+    ("types", "is_json"),
+    [
+        ([b"application/json"], True),
+        ([b"Application/JSON; charset=utf-8"], True),
+        ([b"application/json;stream=watch"], True),
+        ([], False),
+        ([b"application/yaml"], False),
+        ([b"application/json, text/html"], False),
+        ([b"application/json", b"application/json"], False),
+    ],
+)
+def test_json_is_what_one_content_type_says(types: list[bytes], is_json: bool) -> None:
+    assert lists.is_json([(b"content-type", value) for value in types]) is is_json
