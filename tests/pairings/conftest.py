@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.leaks import Leaks
-from tests.support.pairings import Pairing, Products
+from tests.support.pairings import ONE_SERVER, Entries, Pairing, Products
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +37,23 @@ def flags() -> dict[str, str]:
 
 
 @pytest.fixture
+def targets() -> Entries:
+    """API servers by name, and what the targets file says of each beside its address. A test module may say
+    otherwise than that there is one, without such a file."""
+    return ONE_SERVER
+
+
+@pytest.fixture
 def pairing(
-    browser_version: str, upstream_version: str, tls: bool, flags: dict[str, str], products: Products
+    browser_version: str,
+    upstream_version: str,
+    tls: bool,
+    flags: dict[str, str],
+    targets: Entries,
+    products: Products,
 ) -> Iterator[Pairing]:
-    product = products.product(upstream_version, tls, flags)
-    pairing = Pairing(browser_version, products.upstream(upstream_version), product, Leaks(), tls=tls)
+    product = products.product(upstream_version, tls, flags, targets)
+    pairing = products.pairing(browser_version, upstream_version, product, tls=tls, targets=targets)
     yield pairing
     try:
         pairing.leave()

@@ -14,7 +14,7 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +59,12 @@ ROOMY: dict[str, str] = {
 }
 """Flags that keep every bound out of the way: no test in here may meet one by being large or many."""
 
+Entries = Mapping[str, Mapping[str, str]]
+"""API servers by their names as targets, and what the targets file says of each beside its name."""
+
+ONE_SERVER: Entries = {}
+"""Without a targets file."""
+
 T = TypeVar("T")
 
 
@@ -93,12 +99,24 @@ class Hastened(uvloop.Loop):
 class Product:
     """A foyer on its own loop and thread, and the log lines it wrote."""
 
-    def __init__(self, folder: Path, upstream_url: str, *, tls: bool, flags: dict[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        upstream_url: str,
+        *,
+        tls: bool,
+        flags: dict[str, str],
+        targets: Entries = ONE_SERVER,
+    ) -> None:
+        """`targets` are in a targets file; without any there is one API server, at `upstream_url`."""
         self.key = os.urandom(32)
         self.keyring = Keyring([self.key])
         self.lines: list[bytes] = []
         self.folder = folder
         self.flags = _flags(folder, upstream_url, tls, self.key, flags)
+        if targets:
+            del self.flags["kubernetes-server"], self.flags["kubernetes-ca-file"]
+            self.flags["targets-file"] = str(self.write_targets(targets))
         self._loop = Hastened()
         self._thread = threading.Thread(target=self._loop.run_forever, name="foyer", daemon=True)
         self._thread.start()
@@ -107,6 +125,14 @@ class Product:
 
     def _load(self) -> Config:
         return load([f"-{name}={value}" for name, value in self.flags.items()])
+
+    def write_targets(self, targets: Entries) -> Path:
+        """Writes the targets file, whose servers are verified by this test's own authority."""
+        roots = str(self.folder / "ca.crt")
+        listed = [{"name": name, "caFile": roots, **entry} for name, entry in targets.items()]
+        file = self.folder / "targets.yaml"
+        file.write_text(json.dumps({"targets": listed}))  # which is YAML as well
+        return file
 
     def _write(self, line: bytes) -> bool:
         self.lines.append(line)
@@ -251,9 +277,12 @@ class Pairing:
         leaks: Leaks,
         *,
         tls: bool,
+        others: dict[str, H1Upstream | H2Upstream] | None = None,
     ) -> None:
+        """`upstream` is the first target, or the only one; `others` are the rest by their names."""
         self.browser_version = browser_version
         self.upstream = upstream
+        self.others = others or {}
         self.product = product
         self.leaks = leaks
         self.tls = tls
@@ -345,12 +374,16 @@ class Pairing:
         """Close every connection from outside, and see foyer come to rest."""
         for browser in self._browsers:
             browser.close()
+        upstreams = [self.upstream, *self.others.values()]
         try:
             self.script.until(lambda: self.product.open_exchanges == 0, "every exchange to be closed")
-            unclaimed = [(request.method, request.target) for request in self.upstream.arrived]
+            unclaimed = [
+                (request.method, request.target) for upstream in upstreams for request in upstream.arrived
+            ]
         finally:
-            self.upstream.arrived.clear()
-            self.upstream.retire()
+            for upstream in upstreams:
+                upstream.arrived.clear()
+                upstream.retire()
         assert unclaimed == [], "requests reached the upstream that no test expected"
 
     def check_leaks(self) -> None:
@@ -370,26 +403,56 @@ class Products:
         self.script = Script()
         self._folder = folder
         self._numbers = itertools.count()
-        self._upstreams: dict[str, H1Upstream | H2Upstream] = {}
+        self._upstreams: dict[tuple[str, str], H1Upstream | H2Upstream] = {}
         self._products: dict[tuple[object, ...], Product] = {}
 
-    def upstream(self, version: str) -> H1Upstream | H2Upstream:
-        if version not in self._upstreams:
-            self._upstreams[version] = UPSTREAMS[version](self.script)
-        return self._upstreams[version]
+    def upstream(self, version: str, name: str = "") -> H1Upstream | H2Upstream:
+        """The scripted API server of this version and name, started when it is first needed."""
+        key = version, name
+        if key not in self._upstreams:
+            self._upstreams[key] = UPSTREAMS[version](self.script)
+        return self._upstreams[key]
 
-    def product(self, version: str, tls: bool, flags: dict[str, str]) -> Product:
+    def product(
+        self, version: str, tls: bool, flags: dict[str, str], targets: Entries = ONE_SERVER
+    ) -> Product:
         """The foyer of this configuration, started when it is first needed."""
-        key = version, tls, *sorted(flags.items())
+        key = version, tls, *sorted(flags.items()), json.dumps(targets)
         if key not in self._products:
-            self._products[key] = self.start(version, tls, flags)
+            self._products[key] = self.start(version, tls, flags, targets)
         return self._products[key]
 
-    def start(self, version: str, tls: bool, flags: dict[str, str]) -> Product:
-        """A foyer of one's own, to be stopped by whoever asked for it."""
+    def start(self, version: str, tls: bool, flags: dict[str, str], targets: Entries = ONE_SERVER) -> Product:
+        """A foyer of one's own, to be stopped by whoever asked for it.
+
+        Its `targets` are scripted API servers of this version; what is given of each is beside its address.
+        """
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
-        return Product(folder, self.upstream(version).url, tls=tls, flags=ROOMY | flags)
+        return Product(
+            folder,
+            self.upstream(version).url,
+            tls=tls,
+            flags=ROOMY | flags,
+            targets={
+                name: {"server": self.upstream(version, name).url, **entry} for name, entry in targets.items()
+            },
+        )
+
+    def pairing(
+        self,
+        browser_version: str,
+        version: str,
+        product: Product,
+        *,
+        tls: bool = True,
+        targets: Entries = ONE_SERVER,
+    ) -> Pairing:
+        """What a test sees of a `product` with these `targets`."""
+        upstreams = {name: self.upstream(version, name) for name in targets}
+        first = next(iter(upstreams), "")
+        upstream = upstreams.pop(first, None) or self.upstream(version)
+        return Pairing(browser_version, upstream, product, Leaks(), tls=tls, others=upstreams)
 
     def discard(self, product: Product) -> None:
         """Use this one no more."""
