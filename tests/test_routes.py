@@ -62,6 +62,12 @@ def test_a_stream_is_a_get_and_nothing_else() -> None:
         assert refused(path) == (Reason.NOT_FOUND, None)
 
 
+def test_the_dependencies_are_a_route_of_their_own() -> None:
+    assert decided(b"/_foyer/dependencies") == (Route.DEPENDENCIES, b"/_foyer/dependencies", b"", b"")
+    assert refused(b"/_foyer/dependencies", b"POST") == (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")
+    assert refused(b"/_foyer/dependencies/") == (Reason.NOT_FOUND, None)
+
+
 def test_logout_is_a_post() -> None:
     assert decided(b"/auth/logout", b"POST") == (Route.LOGOUT, b"/auth/logout", b"", b"")
     for method in (b"GET", b"HEAD", b"PUT", b"post"):
@@ -272,3 +278,72 @@ def test_an_accepted_target_goes_up_byte_for_byte(path: bytes, query: bytes | No
 def test_any_target_has_an_answer(target: bytes, method: bytes) -> None:
     for prefix in (b"", b"/", b"/k8s/"):
         assert isinstance(decided(prefix + target, method), Matched | Interruption)
+
+
+# A target by its name
+
+
+@pytest.mark.parametrize("method", [b"GET", b"POST", b"DELETE", b"WHATEVER"])
+def test_a_path_behind_a_targets_name_is_that_targets(method: bytes) -> None:
+    path = b"/targets/eu-1/k8s/api/v1/pods"
+    matched = decided(path + b"?limit=5", method)
+    assert matched == (Route.TARGETS, path, b"limit=5", b"/api/v1/pods?limit=5")
+    assert isinstance(matched, Matched) and matched.named_target == "eu-1"
+
+
+def test_nothing_else_names_a_target() -> None:
+    for target in (b"/k8s/api", b"/stream/v1?target=eu", b"/auth/whoami?target=eu"):
+        matched = decided(target)
+        assert isinstance(matched, Matched) and matched.named_target == ""
+
+
+@pytest.mark.parametrize(
+    "api", [b"/api", b"/api/v1", b"/apis", b"/apis/apps/v1", b"/version", b"/openapi/v3"]
+)
+def test_what_k8s_carries_is_carried_behind_a_name_and_nothing_else(api: bytes) -> None:
+    assert isinstance(decided(b"/targets/a/k8s" + api), Matched)
+    for path in (
+        b"/targets/a" + api,
+        b"/targets/k8s" + api,
+        b"/targets/a/b/k8s" + api,
+        b"/targets/a/k8sx" + api,
+    ):
+        assert refused(path) == (Reason.NOT_FOUND, None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [b"/targets", b"/targets/a", b"/targets/a/k8s", b"/targets/a/k8s/healthz", b"/targets/k8s/api/k8s"],
+)
+def test_a_path_that_is_no_targets_is_not_found(path: bytes) -> None:
+    assert refused(path) == (Reason.NOT_FOUND, None)
+
+
+def test_behind_a_name_the_rules_of_paths_are_those_of_k8s() -> None:
+    for path in (
+        b"//k8s/api",
+        b"/a//k8s/api",
+        b"/../k8s/api",
+        b"/a/k8s/../api",
+        b"/%61/k8s/api",
+        b"/a/k8s/api/",
+    ):
+        assert refused(b"/targets" + path) == (Reason.NON_CANONICAL_PATH, None)
+    exec_ = b"/targets/a/k8s/api/v1/namespaces/n/pods/p/exec"
+    assert refused(exec_) == (Reason.UNSUPPORTED_SUBRESOURCE, None)
+    assert refused(b"/targets/a/k8s/api/v1/pods?a b") == (Reason.BAD_REQUEST, None)
+
+
+@given(st.binary(max_size=40))
+def test_whatever_is_behind_targets_has_a_name_or_no_route(rest: bytes) -> None:
+    found = decided(b"/targets/" + rest)
+    if isinstance(found, Matched):
+        assert found.route is Route.TARGETS
+        assert found.path == b"/targets/%b/k8s%b" % (
+            found.named_target.encode("ascii"),
+            found.upstream_target.partition(b"?")[0],
+        )
+
+
+def test_a_refused_target_is_logged_by_its_route() -> None:
+    assert named(RequestHead(b"GET", b"/targets/a/k8s/healthz?x", [])) == "/targets"

@@ -27,8 +27,10 @@ class Route(Enum):
     LOGOUT = "/auth/logout"
     LOGGED_OUT = "/auth/logged-out"
     K8S = "/k8s"
+    TARGETS = "/targets"
     STREAM = "/stream/v1"
     ACCESS = "/_foyer/access"
+    DEPENDENCIES = "/_foyer/dependencies"
     ASSET = "/_foyer"
     HEALTHZ = "/healthz"
     READYZ = "/readyz"
@@ -38,13 +40,18 @@ class Matched(NamedTuple):
     """A request whose line is in order.
 
     `path` is the target's without the query. `upstream_target` is what the API server is asked,
-    byte for byte the target minus `/k8s`, and empty on every other route.
+    byte for byte the target minus `/k8s` or `/targets/<name>/k8s`, and empty on every other route.
     """
 
     route: Route
     path: bytes
     query: bytes
     upstream_target: bytes
+
+    @property
+    def named_target(self) -> str:
+        """The name of an API server (a target in the other sense, spec 06) in the path; "" where none is."""
+        return self.path.split(b"/", 3)[2].decode("ascii") if self.route is Route.TARGETS else ""
 
 
 class _Methods(Enum):
@@ -66,6 +73,7 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
     b"/auth/logged-out": (Route.LOGGED_OUT, _Methods.GET),
     b"/stream/v1": (Route.STREAM, _Methods.GET_ALONE),
     b"/_foyer/access": (Route.ACCESS, _Methods.GET),
+    b"/_foyer/dependencies": (Route.DEPENDENCIES, _Methods.GET),
     b"/healthz": (Route.HEALTHZ, _Methods.GET),
     b"/readyz": (Route.READYZ, _Methods.GET),
     **dict.fromkeys(ASSETS, (Route.ASSET, _Methods.GET)),
@@ -74,6 +82,7 @@ _FIXED: dict[bytes, tuple[Route, _Methods]] = {
 _WITHOUT_SIGN_IN = frozenset((b"/", b"/healthz", b"/readyz", *ASSETS))
 
 _K8S = b"/k8s"
+_TARGETS = b"/targets/"
 _K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
 _K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
 
@@ -83,6 +92,8 @@ def named(head: RequestHead) -> str | None:
     path, _ = split(head.target)
     if path.startswith(b"/k8s/"):
         return Route.K8S.value
+    if path.startswith(_TARGETS):
+        return Route.TARGETS.value
     entry = _FIXED.get(path)
     return None if entry is None else entry[0].value
 
@@ -96,7 +107,11 @@ def find(head: RequestHead) -> Matched | Interruption:
             return _UPGRADE
     path, query = split(head.target)
     if path.startswith(b"/k8s/"):
-        return _find_k8s(head.target, path, query)
+        return _find_k8s(Route.K8S, len(_K8S), head.target, path, query)
+    if path.startswith(_TARGETS):
+        # Behind a name: whose it is, if anybody's, only who has signed in is told.
+        prefix = path.find(b"/", len(_TARGETS)) + len(_K8S)
+        return _find_k8s(Route.TARGETS, prefix, head.target, path, query)
     return _find_fixed(head.method, path, query)
 
 
@@ -107,20 +122,23 @@ def find_without_sign_in(head: RequestHead) -> Matched | Interruption:
     return found if tunnel or split(head.target)[0] in _WITHOUT_SIGN_IN else _NOT_FOUND
 
 
-def _find_k8s(target: bytes, path: bytes, query: bytes) -> Matched | Interruption:
-    """Any method: what the API server makes of one is its own affair."""
+def _find_k8s(route: Route, prefix: int, target: bytes, path: bytes, query: bytes) -> Matched | Interruption:
+    """Behind a prefix of so many bytes that ends in `/k8s`. Any method: what the API server makes of one is
+    its own affair."""
     found = fault(path)
     if found:
         return _not_canonical(found.value)
     if not carries(query):
         return _QUERY
-    api_path = path[len(_K8S) :]
+    api_path = path[prefix:]
+    if not path.endswith(_K8S, 0, prefix):
+        return _NOT_FOUND
     if not api_path.startswith(_K8S_TREES) and api_path not in _K8S_PATHS:
         return _NOT_FOUND
     name = subresource.unsupported(api_path)
     if name:
         return _unsupported_subresource(name)
-    return Matched(Route.K8S, path, query, target[len(_K8S) :])
+    return Matched(route, path, query, target[prefix:])
 
 
 def _find_fixed(method: bytes, path: bytes, query: bytes) -> Matched | Interruption:
