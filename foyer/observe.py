@@ -167,13 +167,23 @@ class Log:
         self.refused(by, asked, code, scope=_bounded(scope, MAX_PATH))
 
     def interrupted(self, interruption: Interruption, asked: Asked) -> None:
-        """foyer answered in the API server's place: a refusal below 500, an interruption from there."""
+        """foyer answered in the API server's place: a refusal below 500, an interruption from there.
+
+        A load that was turned away is neither: its line says how full foyer is, and not who came last.
+        """
         word, status = interruption.reason.word, interruption.reason.status
+        if interruption.limit is not None:
+            self.limit_reached(word, interruption.limit)
+            return
         if status < 500:
             self.refused("foyer", asked, word)
             return
         failure = {"failure": interruption.failure} if interruption.failure else {}
         self.warn("interruption", **asked.fields(), reason=word, status=status, **failure)
+
+    def limit_reached(self, reason: str, limit: str) -> None:
+        """A request was turned away because of the load: nothing of it, and no person (spec 06)."""
+        self.warn("limit reached", reason=reason, limit=limit)
 
     def answered(self, status: int, asked: Asked) -> None:
         """The API server answered: a line only when it refused."""

@@ -25,6 +25,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     "refused": lambda log: log.refused("foyer", ASKED, "NotFound"),
     "stream_refused": lambda log: log.stream_refused("foyer", ASKED, "FORBIDDEN", "version=v1"),
     "interrupted": lambda log: log.interrupted(UNAVAILABLE, ASKED),
+    "limit_reached": lambda log: log.limit_reached("Overloaded", "concurrency"),
     "answered": lambda log: log.answered(403, ASKED),
     "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),
     "login_refused": lambda log: log.login_refused(REFUSED),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foyer.exchange.endings import Cause
-from foyer.interruption import Interruption, Reason
+from foyer.interruption import Interruption, Reason, not_admitted, overloaded, user_rate_exceeded
 from foyer.login.refusal import LoginReason, RefusedLogin
 from foyer.observe import MAX_PATH, MAX_PERSON, Asked, LineWriter, Log
 from foyer.protocol.events import Failure
@@ -97,6 +97,24 @@ def test_every_interruption_is_one_line_of_one_of_two_kinds(out: Lines, reason: 
     assert out.only["msg"] == ("refused" if reason.status < 500 else "interruption")
     assert out.only["reason"] == reason.word
     assert b"a sentence" not in out.raw[0]
+
+
+@pytest.mark.parametrize(
+    ("interruption", "reason", "limit"),
+    [
+        (overloaded(512, 1), "Overloaded", "concurrency"),
+        (user_rate_exceeded(10, 2), "UserRateExceeded", "caller-rate"),
+        (not_admitted("concurrency", 1), "AdmissionTimedOut", "concurrency"),
+        (not_admitted("memory", 1), "AdmissionTimedOut", "memory"),
+    ],
+)
+def test_a_load_that_is_turned_away_is_a_warning_with_its_limit_and_nothing_of_the_request(
+    out: Lines, interruption: Interruption, reason: str, limit: str
+) -> None:
+    out.log.interrupted(interruption, ASKED)
+    line = out.only
+    del line["time"]
+    assert line == {"level": "warn", "msg": "limit reached", "reason": reason, "limit": limit}
 
 
 def test_an_interruption_from_500_names_the_kind_of_failure(out: Lines) -> None:

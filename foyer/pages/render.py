@@ -50,6 +50,8 @@ _HEADINGS = {
     403: "This change was refused",
     404: "Not found",
     405: "This method is not allowed here",
+    422: "This is too much to read",
+    424: "No usable answer from a cluster",
     429: "Too much at once",
     501: "This is not supported",
     502: "No usable answer from Kubernetes",
