@@ -34,6 +34,7 @@ from bench.messages import (
 )
 from bench.rounds import Work
 from bench.sessions import ISSUED_AT, session
+from foyer.config import load
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
 from foyer.front.front import Front, Kubernetes
@@ -368,6 +369,7 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         pages=pages,
         log=log,
         measures=measures,
+        overload=load([]).overload,
         kubernetes=Kubernetes(pool, KUBERNETES),
     )
 

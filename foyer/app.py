@@ -87,9 +87,9 @@ class Foyer:
             )
         self._pages = Pages()
         self.measures = Measures()
-        self._service = (
-            None if config.sign_in is None else Service(config.sign_in, self._pages, log, self.measures)
-        )
+        self._service: Service | None = None
+        if config.sign_in is not None:
+            self._service = Service(config.sign_in, config.overload, self._pages, log, self.measures)
         self._stopping = False
         self.front: Door
         self._listener: Listener
@@ -128,7 +128,9 @@ class Foyer:
         self._turn = Turn(loop)
         self._wheel = Wheel(loop.time())
         if self._service is None:
-            self.front = Bare(self._pages, self._log, self.measures, lambda: self.ready)
+            self.front = Bare(
+                self._pages, self._log, self.measures, self._config.overload, lambda: self.ready
+            )
         else:
             self.front = self._service.compose(self._turn, self._wheel, lambda: self.ready)
         self._tick_later()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from foyer.config import ConfigError, SignInConfig, contents
+from foyer.config import ConfigError, OverloadConfig, SignInConfig, contents
 from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
@@ -51,9 +51,12 @@ _TARGETS = Targets(frozenset(("default",)), "default")
 class Service:
     """One replica's, from its files to its front."""
 
-    def __init__(self, config: SignInConfig, pages: Pages, log: Log, measures: Measures) -> None:
+    def __init__(
+        self, config: SignInConfig, overload: OverloadConfig, pages: Pages, log: Log, measures: Measures
+    ) -> None:
         """Reads the files, and needs no loop. Raises FileError or OSError for those that changed."""
         self._config = config
+        self._overload = overload
         self._pages = pages
         self._log = log
         self._measures = measures
@@ -111,6 +114,7 @@ class Service:
             pages=pages,
             log=log,
             measures=measures,
+            overload=self._overload,
             kubernetes=Kubernetes(self._upstream, authority),
         )
 

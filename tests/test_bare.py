@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from foyer.config import load
 from foyer.front.bare import Bare
 from foyer.measures import Measures
 from foyer.observe import Log
@@ -20,7 +21,7 @@ class Asked:
 
     def __init__(self, target: str, method: str = "GET", *, ready: bool = True, **fields: str) -> None:
         self.lines: list[dict[str, object]] = []
-        bare = Bare(PAGES, Log(self._write), Measures(), lambda: ready)
+        bare = Bare(PAGES, Log(self._write), Measures(), load([]).overload, lambda: ready)
         browser = Browser()
         named = [(name.encode(), value.encode()) for name, value in fields.items()]
         browser.receiver = bare.begin(

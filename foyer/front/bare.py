@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from foyer.config.parts import OverloadConfig
 from foyer.exchange.exchange import Exchange
 from foyer.front.door import Door
 from foyer.front.fixed import Fixed
@@ -22,8 +23,15 @@ from foyer.protocol.events import RequestHead
 class Bare(Door):
     """Those routes. No request of anybody's goes anywhere."""
 
-    def __init__(self, pages: Pages, log: Log, measures: Measures, ready: Callable[[], bool]) -> None:
-        super().__init__(pages, log, measures)
+    def __init__(
+        self,
+        pages: Pages,
+        log: Log,
+        measures: Measures,
+        overload: OverloadConfig,
+        ready: Callable[[], bool],
+    ) -> None:
+        super().__init__(pages, log, measures, overload)
         self._fixed = Fixed(pages, ready)
 
     def _route(self, exchange: Exchange, head: RequestHead) -> None:

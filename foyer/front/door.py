@@ -9,9 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from foyer.bound import Bound
+from foyer.config.parts import OverloadConfig
 from foyer.exchange.endings import CutShort
 from foyer.exchange.exchange import Exchange
-from foyer.exchange.ports import Answer, BrowserSide, Passed
+from foyer.exchange.ports import Answer, BrowserReceiver, BrowserSide, Passed
+from foyer.front.routes import probes
+from foyer.front.turned_away import ServerLimit
 from foyer.interruption import Interruption
 from foyer.k8s.incoming import incoming
 from foyer.measures import Measures
@@ -23,7 +26,8 @@ from foyer.protocol.events import RequestHead, ResponseHead
 class Door(ABC):
     """`foyer.exchange.ports.Application` for a listener, and every exchange's `Services`."""
 
-    def __init__(self, pages: Pages, log: Log, measures: Measures) -> None:
+    def __init__(self, pages: Pages, log: Log, measures: Measures, overload: OverloadConfig) -> None:
+        self._limit = ServerLimit(overload.max_server_requests, overload.retry_after, pages, log, measures)
         self._pages = pages
         self._log = log
         self._measures = measures
@@ -33,8 +37,10 @@ class Door(ABC):
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         """Sets what `exchange` asked for, and answers it, forwards it, or has it answered."""
 
-    def begin(self, side: BrowserSide, head: RequestHead) -> Exchange:
-        """A request came."""
+    def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
+        """A request came. With as many open as may be, probes alone are answered."""
+        if len(self._open) >= self._limit.limit and not probes(head):
+            return self._limit.turn_away(side, head)
         exchange = Exchange(self, side, head)
         self._open.add(exchange)
         try:

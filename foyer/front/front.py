@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from foyer.config.parts import OverloadConfig
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Cancellable, ResponseBounds, UpstreamReceiver
 from foyer.front.door import Door
@@ -56,9 +57,10 @@ class Front(Door):
         pages: Pages,
         log: Log,
         measures: Measures,
+        overload: OverloadConfig,
         kubernetes: Kubernetes,
     ) -> None:
-        super().__init__(pages, log, measures)
+        super().__init__(pages, log, measures, overload)
         self._gate = gate
         self._local = local
         self._identified = identified

@@ -87,6 +87,14 @@ _K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
 _K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
 
 
+_PROBES = frozenset((b"/healthz", b"/readyz"))
+
+
+def probes(head: RequestHead) -> bool:
+    """Whether a request is an orchestrator's probe, by its path alone: no more is read of one too many."""
+    return split(head.target)[0] in _PROBES
+
+
 def named(head: RequestHead) -> str | None:
     """The route that a request's path belongs to, as log lines name it, whatever else is wrong with it."""
     path, _ = split(head.target)

@@ -96,24 +96,23 @@ class Pages:
     def interruption(self, interruption: Interruption, head: RequestHead) -> Answer:
         """The answer that an interruption is, in the form that suits the request."""
         reason = interruption.reason
-        if _navigates(head):
-            answer = _page(
-                reason.status,
-                self._interruption,
-                heading=_HEADINGS.get(reason.status) or HTTPStatus(reason.status).phrase,
-                interruption=interruption,
-                links=[_link(cause) for cause in interruption.causes],
-                sign_in=_sign_in(head.target) if reason is Reason.UNAUTHORIZED else None,
-                again=_again(head.target) if _passes(reason) else None,
-            )
-        else:
-            answer = Answer(reason.status, list(_STATUS_FIELDS), interruption_status(interruption))
-        answer.fields.append((b"krm-foyer-interruption", reason.word.encode("ascii")))
-        if interruption.allow is not None:
-            answer.fields.append((b"allow", interruption.allow.encode("ascii")))
-        if interruption.retry_after is not None:
-            answer.fields.append((b"retry-after", b"%d" % interruption.retry_after))
-        return answer
+        if not _navigates(head):
+            return self.status(interruption)
+        answer = _page(
+            reason.status,
+            self._interruption,
+            heading=_HEADINGS.get(reason.status) or HTTPStatus(reason.status).phrase,
+            interruption=interruption,
+            links=[_link(cause) for cause in interruption.causes],
+            sign_in=_sign_in(head.target) if reason is Reason.UNAUTHORIZED else None,
+            again=_again(head.target) if _passes(reason) else None,
+        )
+        return _named(answer, interruption)
+
+    def status(self, interruption: Interruption) -> Answer:
+        """The answer that an interruption is to code."""
+        answer = Answer(interruption.reason.status, list(_STATUS_FIELDS), interruption_status(interruption))
+        return _named(answer, interruption)
 
     def refused_login(self, refused: RefusedLogin, head: RequestHead) -> Answer:
         """The answer to a login that did not happen, in the form that suits the request."""
@@ -157,6 +156,16 @@ class Pages:
         if asset is None:
             return None
         return Answer(200, [(b"content-type", asset.content_type), *_ASSET_FIELDS], asset.content)
+
+
+def _named(answer: Answer, interruption: Interruption) -> Answer:
+    """With what of the interruption is in fields."""
+    answer.fields.append((b"krm-foyer-interruption", interruption.reason.word.encode("ascii")))
+    if interruption.allow is not None:
+        answer.fields.append((b"allow", interruption.allow.encode("ascii")))
+    if interruption.retry_after is not None:
+        answer.fields.append((b"retry-after", b"%d" % interruption.retry_after))
+    return answer
 
 
 def _page(status: int, template: Template, **values: object) -> Answer:
