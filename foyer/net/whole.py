@@ -13,9 +13,6 @@ from collections.abc import Callable
 from foyer.exchange.ports import Answer, Cancellable, FetchFailed, UpstreamReceiver, UpstreamSide
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 
-MAX_LENGTH_DIGITS = 15
-"""Of a Content-Length: more are no length anybody means, and need no arithmetic to be too long."""
-
 
 async def whole_answer(
     open_side: Callable[[UpstreamReceiver], Cancellable],
@@ -88,15 +85,12 @@ class _Call:
     def response_head(self, head: ResponseHead) -> None:
         """The head: too long an answer is dropped before it is read."""
         self._response = head
-        if any(self._too_long(length) for length in head.all(b"content-length")):
+        if head.declares_more_than(self._limit):
             self._fail(Failure.TOO_LARGE)
         elif any(coding.lower() != b"identity" for coding in head.all(b"content-encoding")):
             self._fail(Failure.PROTOCOL)  # not asked for, so not decoded
         elif head.ended:
             self._whole()
-
-    def _too_long(self, length: bytes) -> bool:
-        return not length.isdigit() or len(length) > MAX_LENGTH_DIGITS or int(length) > self._limit
 
     def response_body(self, data: bytes) -> None:
         """Content, up to the limit."""

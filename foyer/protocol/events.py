@@ -14,6 +14,9 @@ Field: TypeAlias = tuple[bytes, bytes]
 Fields: TypeAlias = list[Field]
 
 
+_MAX_LENGTH_DIGITS = 15  # more are no length anybody means, and need no arithmetic to be too long
+
+
 class RequestHead:
     """A request's method, target and fields (RFC 9110 section 9; RFC 9113 section 8.3.1).
 
@@ -64,6 +67,13 @@ class ResponseHead:
     def all(self, name: bytes) -> list[bytes]:
         """Every value of the field lines called `name` (lower case), in order."""
         return [value for key, value in self.fields if key == name]
+
+    def declares_more_than(self, limit: int) -> bool:
+        """Whether its Content-Length says more than `limit` bytes, or something that cannot be read."""
+        return any(
+            not length.isdigit() or len(length) > _MAX_LENGTH_DIGITS or int(length) > limit
+            for length in self.all(b"content-length")
+        )
 
     def __repr__(self) -> str:
         return f"ResponseHead({self.status}, {len(self.fields)} fields)"

@@ -1,5 +1,6 @@
 """Where a scope comes from: requests to the API server, one at a time (spec 05, Upstream).
 
+    HELD       nothing is asked until whoever shows it takes more
     OPENING    a place on a connection is waited for
     ASKED      the request is on its way up
     WATCHING   the answer is a watch: it goes to the reflector as it comes
@@ -20,14 +21,17 @@ from enum import Enum
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias
 
-from foyer.exchange.ports import Cancellable, UpstreamReceiver, UpstreamSide
+from foyer.exchange.ports import Cancellable, UpstreamSide
 from foyer.gate.wheel import Wheel
 from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams import lists
+from foyer.streams.budget import OpenSide
 from foyer.streams.reflector import STALL, Reflector, Step, View
 from foyer.streams.scope import Scope
-from foyer.streams.watch import MAX_PAGE_BYTES
+
+MAX_PAGE_BYTES = 16 * 1024 * 1024
+"""One page of a list, read whole: 500 objects of 32 KiB. Configured as `-max-target-answer-bytes`."""
 
 MAX_REFUSAL_BYTES = 64 * 1024
 """Of an answer that is no page and no watch: beyond, its status alone counts."""
@@ -53,17 +57,22 @@ class Turned(Protocol):
 class Server:
     """An API server as sources ask it, with one kind of identity.
 
-    `open_side` finds a place on a connection; `later` has its argument go on in a turn to come, and is asked
-    once a turn; `now` is the wheel's clock, in seconds. `watches` counts open ones under `identity`.
+    `open_side` finds a place on a connection, in its own time, or tells that there is none; `open_page` does
+    so for an answer that is read whole. `later` has its argument go on in a turn to come, and is asked once a
+    turn; `now` is the wheel's clock, in seconds. `watches` counts open ones under `identity`. A page has at
+    most `max_page_bytes`.
     """
 
-    open_side: Callable[[UpstreamReceiver], Cancellable]
+    open_side: OpenSide
     authority: bytes
     wheel: Wheel
     now: Callable[[], float]
     later: Callable[[Turned], None]
     watches: MutableMapping[str, int]
     identity: str = "user"
+    open_page: OpenSide | None = None
+    """None: as `open_side`."""
+    max_page_bytes: int = MAX_PAGE_BYTES
     without_streaming: set[GroupVersion] = field(default_factory=set)
     """Where the server said that it has no streaming lists, for whichever identity."""
 
@@ -78,6 +87,7 @@ class Owner(Protocol):
 class State(Enum):
     """What a source is doing; the transitions are at the top of this file."""
 
+    HELD = "waiting until more is taken"
     OPENING = "waiting for a connection upstream"
     ASKED = "the request is on its way up"
     WATCHING = "the answer is a watch"
@@ -175,7 +185,9 @@ class Source:
         self._heard = self._server.now()
         if self._side is not None:
             self._side.resume()
-        if self.state is State.SHOWING:
+        if self.state is State.HELD:
+            self._ask()
+        elif self.state is State.SHOWING:
             self._show_later()
 
     def cancel(self) -> None:
@@ -188,11 +200,18 @@ class Source:
     def _ask(self) -> None:
         if not self.token:
             raise AssertionError("a request is never sent without its token")
-        self.state = State.OPENING
-        self._heard = self._server.now()
+        server = self._server
+        self._heard = server.now()
         if self.slot < 0:
-            self._server.wheel.add(self, self._heard + STALL)
-        pending = self._server.open_side(self)
+            server.wheel.add(self, self._heard + STALL)
+        if self._paused:
+            # Paused from its beginning, over HTTP/1.1 its answer's head would not be read, and a slow browser
+            # would hold what the request holds at the API server.
+            self.state = State.HELD
+            return
+        self.state = State.OPENING
+        open_page = server.open_page if self._reflector.whole else None
+        pending = (open_page or server.open_side)(self)
         if self.state is State.OPENING:
             self._pending = pending
 
@@ -244,6 +263,7 @@ class Source:
         """A place was found: the request goes up."""
         self._pending = None
         self._side = side
+        self._heard = self._server.now()
         self._become(State.ASKED)
         if self._paused:
             side.pause()
@@ -270,6 +290,8 @@ class Source:
             self._become(State.WATCHING)
             if head.ended:
                 self._do(self._reflector.ended(self._heard))
+        elif head.status == 200 and head.declares_more_than(self._server.max_page_bytes):
+            self._do(self._reflector.too_large())
         else:
             self._become(State.READING)
             if head.ended:
@@ -293,7 +315,7 @@ class Source:
             if self._held > MAX_REFUSAL_BYTES:
                 self._content = []
                 self._answered()
-        elif self._held > MAX_PAGE_BYTES:
+        elif self._held > self._server.max_page_bytes:
             self._do(self._reflector.too_large())
 
     @_contained
@@ -348,12 +370,14 @@ class Source:
     def due(self, now: float) -> float | None:
         """Gives up an answer that does not come, and a snapshot that neither ends nor sends anything.
 
-        An open watch may be silent: whether its server is there is the connection's to find out.
+        An open watch may be silent: whether its server is there is the connection's to find out. And for how
+        long a place is waited for is its finder's: an API server that was not asked yet has not stalled.
         """
-        waiting = self.state in (State.OPENING, State.ASKED)
+        unasked = self.state in (State.HELD, State.OPENING)
+        waiting = unasked or self.state is State.ASKED
         if self.state is State.OVER or not (waiting or self._reflector.in_snapshot):
             return None
-        if self._paused or self.state is State.SHOWING:
+        if self._paused or unasked or self.state is State.SHOWING:
             self._heard = now
         if now < self._heard + STALL:
             return self._heard + STALL

@@ -17,9 +17,6 @@ from foyer_native.jsontext import compact, members
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """One event of a watch. etcd lets an object have a tenth of it; other stores have their own mind."""
 
-MAX_PAGE_BYTES = 64 * 1024 * 1024
-"""One page of a list, read whole: 500 objects of 128 KiB."""
-
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 

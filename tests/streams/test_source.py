@@ -1,5 +1,7 @@
 """A scope followed at the API server: what is asked, what becomes of answers, stalls, pauses, and leaving."""
 
+from dataclasses import replace
+
 import pytest
 
 from foyer.exchange.endings import Cause, Complete, CutShort
@@ -240,11 +242,25 @@ def test_nor_is_an_answer_that_breaks_off_before_its_head() -> None:
     staged.assert_nothing_is_left()
 
 
-def test_a_page_above_its_bound_is_given_up_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_PAGE_BYTES", 1000)
+def bounded(page: int) -> Clocked:
+    """An API server without streaming lists, of whose pages so many bytes are taken."""
     clocked = Clocked()
+    clocked.server = replace(clocked.server, max_page_bytes=page)
     clocked.without_streaming.add(("demo", "", "v1"))
-    staged = Staged(clocked=clocked)
+    return clocked
+
+
+@pytest.mark.parametrize("length", [b"1001", b"9" * 16, b"9" * 5000, b"-1", b"1e3", b""])
+def test_a_page_whose_length_is_above_its_bound_is_given_up_unread(length: bytes) -> None:
+    staged = Staged(clocked=bounded(1000))
+    staged.side.answer(ResponseHead(200, [*JSON, (b"content-length", length)]))
+    assert staged.types == ["INTERNAL"]
+    assert staged.side.cancelled
+    staged.assert_nothing_is_left()
+
+
+def test_a_page_above_its_bound_is_given_up_where_it_is() -> None:
+    staged = Staged(clocked=bounded(1000))
     staged.respond(b" " * 1000)
     assert staged.types == []
     staged.side.content(b" ")
@@ -334,13 +350,28 @@ def test_a_snapshot_that_says_nothing_falls_back_once_and_is_then_the_end() -> N
     staged.assert_nothing_is_left()
 
 
-def test_so_does_one_whose_answer_or_connection_does_not_come() -> None:
+def test_so_does_one_whose_answer_does_not_come_and_no_wait_for_a_place_counts() -> None:
     clocked = Clocked(at_once=False)
     staged = Staged(clocked=clocked)
-    clocked.wait(STALL + 2)
+    clocked.wait(10 * STALL)
+    assert [place.waits for place in clocked.places] == [True]
+    clocked.places[0].find()
+    clocked.wait(STALL - 2)
+    assert len(clocked.places) == 1
+    clocked.wait(4)
+    clocked.wait(10 * STALL)
     assert [place.waits for place in clocked.places] == [False, True]
     clocked.places[1].find()
+    assert staged.target == LISTING
     clocked.wait(STALL + 2)
+    assert staged.types == ["UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_where_no_place_is_found_it_is_unavailable() -> None:
+    clocked = Clocked(at_once=False)
+    staged = Staged(clocked=clocked)
+    clocked.places[0].fail(Failure.TIMEOUT)
     assert staged.types == ["UPSTREAM_UNAVAILABLE"]
     staged.assert_nothing_is_left()
 
@@ -397,16 +428,20 @@ def test_the_time_that_a_slow_browser_takes_is_no_stall() -> None:
 # Pauses.
 
 
-def test_what_was_on_its_way_is_still_shown_and_a_request_behind_it_is_paused_from_its_beginning() -> None:
+def test_what_was_on_its_way_is_still_shown_and_nothing_is_asked_behind_it_until_more_is_taken() -> None:
     staged = live()
     large = b'{"a":"%b"}' % (b"x" * HIGH_WATER)
     staged.side.content(modified(config_map(version="11", data=large)) + b"\n")
     staged.side.content(modified(config_map(version="12")) + b"\n")
     assert staged.side.paused
     staged.side.fail(Failure.RESET)
-    assert staged.side.paused
+    staged.clocked.wait(10 * STALL)
+    assert len(staged.clocked.places) == 1
     assert staged.types == ["reset", "added", "synced", "modified", "modified", "RESYNC_REQUIRED"]
+    assert len(staged.clocked.places) == 2
     assert not staged.side.paused
+    staged.respond(SNAPSHOT)
+    assert staged.types[-3:] == ["reset", "added", "synced"]
 
 
 # Leaving.
