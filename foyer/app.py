@@ -215,7 +215,7 @@ class Foyer:
         self._log.draining(self.open_exchanges)
         self._listener.stop_accepting()
         # A stream has no end to wait for, and its page opens it again elsewhere.
-        self._abort([exchange for exchange in self.front.open_exchanges if exchange.flowing])
+        self._abort([exchange for exchange in self.front.open_exchanges if exchange.endless])
         await _first(self._listener.emptied(), at_once, drain)
         self._abort(self.front.open_exchanges)
         await _first(self._listener.emptied(), None, ABORT_TIME)

@@ -6,7 +6,7 @@ ending early is one method. It knows no HTTP version below it and no session or 
 
     ADMITTING -> WAITING (for a connection upstream) -> SENT -> RELAYING -> CLOSED
     ADMITTING | WAITING | SENT -> ANSWERING (foyer's own answer) -> CLOSED
-    ADMITTING -> FLOWING (foyer's own answer, for as long as it lasts) -> CLOSED
+    ADMITTING -> FLOWING (foyer's own answer, as it is written) -> CLOSED
     any state -> CLOSED, and what is CLOSED stays so
 
 How it ended is told once, when the browser's side is done: complete, gone, interrupted or cut
@@ -153,14 +153,21 @@ class Exchange:
         self._leave_upstream()
         self.answer(self._services.interrupted(interruption, self.head), Interrupted(interruption))
 
-    def begin_flow(self, head: ResponseHead, flow: Flow, write_timeout: float) -> None:
-        """Begins an answer of foyer's own that `flow` writes. Ignored once the browser has gone."""
+    def begin_flow(self, head: ResponseHead, flow: Flow, write_timeout: float | None) -> None:
+        """Begins an answer of foyer's own that `flow` writes, unless `head` is all of it.
+
+        Ignored once the browser has gone.
+        """
         if self.state is State.CLOSED:
             return
         assert self.state is State.ADMITTING, self.state
         self.head = None
         self.state = State.FLOWING
-        self._flow = self._pending = flow
+        self._pending = None
+        if head.ended:
+            self.ending = Complete(head.status)
+        else:
+            self._flow = self._pending = flow
         self.browser.write_timeout = write_timeout
         self.browser.send_head(head)
 
@@ -170,9 +177,9 @@ class Exchange:
             self.browser.send(data)
 
     @property
-    def flowing(self) -> bool:
-        """Whether a flow's answer is not over: a stream."""
-        return self.state is State.FLOWING
+    def endless(self) -> bool:
+        """Whether its answer goes on until somebody ends it: a stream."""
+        return self._flow is not None and self._flow.endless
 
     def end_flow(self) -> None:
         """That was all of it: a clean end."""

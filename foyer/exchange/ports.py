@@ -151,7 +151,11 @@ class Cancellable(Protocol):
 
 
 class Flow(Protocol):
-    """What writes an answer of foyer's own that goes on for as long as it has something to say: a stream."""
+    """What writes an answer of foyer's own, as the browser takes it: a stream, or a list."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether it goes on until somebody ends it, so that an end of foyer's need not wait for its own."""
 
     def drained(self) -> None:
         """The browser takes more again: what was queued fell below `LOW_WATER`."""

@@ -69,6 +69,8 @@ class Stream:
 
     __slots__ = ("_common", "_exchange", "_feed", "_opening", "_slow", "slot")
 
+    endless = True
+
     def __init__(self, common: Common, exchange: Exchange, opening: Opening) -> None:
         self._common = common
         self._exchange = exchange

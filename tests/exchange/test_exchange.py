@@ -594,7 +594,8 @@ def test_an_interruption_that_nobody_took_is_on_record_beside_the_ending(end: st
 class Flowing:
     """A flow that only counts what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, endless: bool = True) -> None:
+        self.endless = endless
         self.drains = 0
         self.cancelled = 0
 
@@ -662,3 +663,25 @@ def test_a_flow_may_still_be_cut_while_its_end_is_being_taken() -> None:
     stream.exchange.session_ended()
     assert stream.browser.told is Told.ABORTED
     assert stream.services.endings == [CutShort(Cause.SESSION_ENDED)]
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_an_exchange_is_endless_while_a_flow_without_an_end_writes_it(endless: bool) -> None:
+    exchange = Exchange(Services(), Browser(), asked())
+    exchange.begin_flow(ResponseHead(200, []), Flowing(endless=endless), None)
+    assert exchange.endless is endless
+
+
+def test_an_exchange_whose_flow_has_ended_is_endless_no_more() -> None:
+    stream = Stream()
+    stream.exchange.end_flow()
+    assert not stream.exchange.endless
+
+
+def test_a_flow_whose_head_is_all_of_it_is_complete_and_never_asked_for_more() -> None:
+    services, browser, flow = Services(), Browser(), Flowing()
+    exchange = Exchange(services, browser, asked(b"HEAD"))
+    exchange.begin_flow(ResponseHead(200, [(b"content-length", b"7")], ended=True), flow, 10.0)
+    browser.take(10)
+    assert (services.endings, bytes(browser.taken)) == ([Complete(200)], b"")
+    assert (flow.drains, flow.cancelled) == (0, 0)
