@@ -90,6 +90,8 @@ class Failure(Enum):
     GOAWAY = "goaway"
     TRUNCATED = "truncated"
     TOO_LARGE = "too_large"
+    TARGET_FULL = "target_full"
+    NOT_ADMITTED = "not_admitted"
 
 
 class Sink(Protocol):
