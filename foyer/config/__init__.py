@@ -151,6 +151,7 @@ def _sign_in(values: Mapping[str, Any], read: _Read) -> SignInConfig:
         ),
         login=read.login,
         targets=_one_target(values) if read.targets is None else read.targets,
+        targets_file=values["targets-file"],
         session=SessionConfig(values["session-keys-file"], values["session-absolute-timeout"]),
         streams=StreamsConfig(
             lenient=values["stream-lenient-ordering"] or frozenset(), shared=_shared(values)

@@ -81,13 +81,15 @@ class StreamsConfig:
 class SignInConfig:
     """All that needs the required flags: signing in, and requests as whoever did.
 
-    `targets` are at least one, each with a name of its own, and the first is meant where none is named.
+    `targets` are at least one, each with a name of its own, and the first is meant where none is named. They
+    are from `targets_file`, or one, from the flags, without it.
     """
 
     public_url: Origin
     oidc: OidcConfig
     login: LoginConfig
     targets: tuple[TargetConfig, ...]
+    targets_file: str | None
     session: SessionConfig
     streams: StreamsConfig
     limits: Limits
