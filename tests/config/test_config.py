@@ -101,6 +101,7 @@ def test_the_least_configuration_has_every_default(place: Place) -> None:
         ),
         login=LoginConfig(),
         targets=(TargetConfig("default", Origin("https", "api.test", 6443), None, None),),
+        targets_file=None,
         session=SessionConfig(place.path("keys"), 8 * 3600),
         streams=StreamsConfig(frozenset(), SharedConfig(frozenset(), 30, 10, 100)),
         limits=Limits(),
