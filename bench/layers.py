@@ -37,6 +37,9 @@ from bench.sessions import ISSUED_AT, session
 from foyer.config import load
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
+from foyer.fleet.alone import Alone
+from foyer.fleet.reading import Common
+from foyer.front.fleeting import Fleeting
 from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
@@ -365,6 +368,13 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
             targets=Targets(frozenset(("default",)), "default"),
             log=log,
             lenient=frozenset(),
+        ),
+        fleeting=Fleeting(
+            common=Common(Alone(0), time.monotonic, 0, 0, 0, measures.admission_refusals),
+            targets=dict,
+            target_timeout=0.0,
+            write_timeout=None,
+            measures=measures,
         ),
         pages=pages,
         log=log,

@@ -14,6 +14,10 @@ from functools import partial
 from typing import TypeVar
 
 from foyer.config import ConfigError, OverloadConfig, SignInConfig, contents
+from foyer.fleet.alone import Alone
+from foyer.fleet.ports import Asked
+from foyer.fleet.reading import Common
+from foyer.front.fleeting import Fleeting
 from foyer.front.front import Front, Kubernetes
 from foyer.front.identified import Identified
 from foyer.front.local import Local
@@ -111,6 +115,7 @@ class Service:
                 origin=config.public_url.url,
             ),
             streaming=self._streamed(turn, wheel, authority, people),
+            fleeting=self._fleeted(turn, authority),
             pages=pages,
             log=log,
             measures=measures,
@@ -165,6 +170,26 @@ class Service:
             lenient=self._config.streams.lenient,
         )
         return self._streaming
+
+    def _fleeted(self, turn: Turn, authority: bytes) -> Fleeting:
+        """Fleet reads."""
+        overload = self._overload
+        targets = {self._config.targets[0].name: Asked(partial(whole_answer, self._upstream.open), authority)}
+        common = Common(
+            admission=Alone(overload.memory_pool),
+            now=turn.now,
+            most=overload.max_fleet_items,
+            page_bytes=overload.max_target_answer_bytes,
+            retry_after=overload.retry_after,
+            refusals=self._measures.admission_refusals,
+        )
+        return Fleeting(
+            common=common,
+            targets=lambda: targets,
+            target_timeout=overload.target_timeout,
+            write_timeout=self._config.limits.response_write_timeout,
+            measures=self._measures,
+        )
 
     def _share(self, server: Server, people: ApiServer) -> Shared:
         """Shared watches, whose every request draws on one budget: lists, watches and reviews."""

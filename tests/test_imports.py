@@ -55,6 +55,9 @@ PURE_STREAMS = (
 )
 """The half of `streams` that decides; the other half asks the API server."""
 
+ASKING_FLEET = ("reading",)
+"""The one module of `fleet` that waits."""
+
 IO = {"asyncio", "select", "selectors", "signal", "socket", "ssl", "threading", "time", "uvloop"}
 
 
@@ -129,7 +132,13 @@ def wrong_way(imports: list[Import]) -> list[Import]:
 def waits(imports: list[Import]) -> list[Import]:
     def pure(module: str) -> bool:
         parts = module.split(".")
-        return room(module) in WITHOUT_IO or (parts[1:2] == ["streams"] and parts[-1] in PURE_STREAMS)
+        match parts[1:2]:
+            case ["streams"]:
+                return parts[-1] in PURE_STREAMS
+            case ["fleet"]:
+                return parts[-1] not in ASKING_FLEET
+            case _:
+                return room(module) in WITHOUT_IO
 
     return [edge for edge in imports if pure(edge.importer) and edge.target.split(".")[0] in IO]
 
@@ -181,6 +190,7 @@ def test_only_the_demo_command_imports_the_demonstration() -> None:
         ("gate/rate.py", "import time", waits),
         ("session/seal.py", "def f():\n    from asyncio import sleep", waits),
         ("streams/cycle.py", "import ssl", waits),
+        ("fleet/oldest.py", "import asyncio", waits),
         ("cli.py", "from foyer import demo", demo_leaks),
         ("cli.py", "def serve():\n    import foyer.demo.issuer", demo_leaks),
         ("app.py", "from foyer.demo.issuer import Issuer", demo_leaks),

@@ -14,6 +14,7 @@ from foyer.config.parts import OverloadConfig
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Cancellable, ResponseBounds, UpstreamReceiver
 from foyer.front.door import Door
+from foyer.front.fleeting import Fleeting
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.routes import Matched, Route, find, named
@@ -54,6 +55,7 @@ class Front(Door):
         local: Local,
         identified: Identified,
         streaming: Streaming,
+        fleeting: Fleeting,
         pages: Pages,
         log: Log,
         measures: Measures,
@@ -65,6 +67,7 @@ class Front(Door):
         self._local = local
         self._identified = identified
         self._streaming = streaming
+        self._fleeting = fleeting
         self._kubernetes = kubernetes
         limits = gate.limits
         self._bounds = ResponseBounds(limits.max_response_bytes, limits.response_write_timeout)
@@ -76,7 +79,7 @@ class Front(Door):
             exchange.refuse(matched)
             return
         match matched.route:
-            case Route.K8S | Route.STREAM | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
+            case Route.K8S | Route.FLEET | Route.STREAM | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
                 session = self._acting(exchange, head, matched)
                 if session is not None:
                     self._act(exchange, head, matched, session)
@@ -118,6 +121,8 @@ class Front(Door):
                 authority = self._kubernetes.authority
                 up = request_head(head, matched.upstream_target, session.id_token, authority)
                 exchange.forward(up, self._kubernetes.upstream.open, self._bounds)
+            case Route.FLEET:
+                self._fleeting.serve(exchange, head, matched, session.id_token)
             case Route.WHOAMI:
                 self._identified.whoami(exchange, session)
             case Route.ACCESS:

@@ -28,6 +28,7 @@ class Route(Enum):
     LOGGED_OUT = "/auth/logged-out"
     K8S = "/k8s"
     TARGETS = "/targets"
+    FLEET = "/fleet/v1"
     STREAM = "/stream/v1"
     ACCESS = "/_foyer/access"
     DEPENDENCIES = "/_foyer/dependencies"
@@ -40,7 +41,8 @@ class Matched(NamedTuple):
     """A request whose line is in order.
 
     `path` is the target's without the query. `upstream_target` is what the API server is asked,
-    byte for byte the target minus `/k8s` or `/targets/<name>/k8s`, and empty on every other route.
+    byte for byte the target minus `/k8s` or `/targets/<name>/k8s`; of a fleet read, the path minus
+    `/fleet/v1`; and empty on every other route.
     """
 
     route: Route
@@ -83,8 +85,11 @@ _WITHOUT_SIGN_IN = frozenset((b"/", b"/healthz", b"/readyz", *ASSETS))
 
 _K8S = b"/k8s"
 _TARGETS = b"/targets/"
+_FLEET = b"/fleet/v1"
 _K8S_TREES = (b"/api/", b"/apis/", b"/openapi/")
 _K8S_PATHS = frozenset((b"/api", b"/apis", b"/version"))
+_FLEET_TREES = (b"/api/", b"/apis/")
+_FLEET_PATHS = frozenset((b"/api", b"/apis"))
 
 
 _PROBES = frozenset((b"/healthz", b"/readyz"))
@@ -102,6 +107,8 @@ def named(head: RequestHead) -> str | None:
         return Route.K8S.value
     if path.startswith(_TARGETS):
         return Route.TARGETS.value
+    if path.startswith(b"/fleet/v1/"):
+        return Route.FLEET.value
     entry = _FIXED.get(path)
     return None if entry is None else entry[0].value
 
@@ -120,6 +127,8 @@ def find(head: RequestHead) -> Matched | Interruption:
         # Behind a name: whose it is, if anybody's, only who has signed in is told.
         prefix = path.find(b"/", len(_TARGETS)) + len(_K8S)
         return _find_k8s(Route.TARGETS, prefix, head.target, path, query)
+    if path.startswith(b"/fleet/v1/"):
+        return _find_fleet(head.method, path, query)
     return _find_fixed(head.method, path, query)
 
 
@@ -147,6 +156,24 @@ def _find_k8s(route: Route, prefix: int, target: bytes, path: bytes, query: byte
     if name:
         return _unsupported_subresource(name)
     return Matched(route, path, query, target[prefix:])
+
+
+def _find_fleet(method: bytes, path: bytes, query: bytes) -> Matched | Interruption:
+    """What every API server is asked for, as behind `/k8s`, but nothing except a list has an answer."""
+    found = fault(path)
+    if found:
+        return _not_canonical(found.value)
+    api_path = path[len(_FLEET) :]
+    if not api_path.startswith(_FLEET_TREES) and api_path not in _FLEET_PATHS:
+        return _NOT_FOUND
+    if method not in _ALLOWED[_Methods.GET]:
+        return _NOT_ALLOWED[_Methods.GET]
+    if not carries(query):
+        return _QUERY
+    name = subresource.unsupported(api_path)
+    if name:
+        return _unsupported_subresource(name)
+    return Matched(Route.FLEET, path, query, api_path)
 
 
 def _find_fixed(method: bytes, path: bytes, query: bytes) -> Matched | Interruption:

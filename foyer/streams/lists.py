@@ -12,6 +12,9 @@ from foyer.streams.resource import Members, inner, string
 from foyer_native.jsontext import compact, elements, members
 
 
+_MAX_COUNT_DIGITS = 12  # no list has as many items
+
+
 class Listed(NamedTuple):
     """A list of which every item is still a part of `text`; `metadata` is the list's own."""
 
@@ -30,6 +33,13 @@ class Listed(NamedTuple):
     def token(self) -> str:
         """What its next page continues with, "" behind the last."""
         return string(self.text, self.metadata.get("continue"))
+
+    @property
+    def remaining(self) -> int | None:
+        """How many items are on the pages behind this one, as far as the server says so."""
+        where = self.metadata.get("remainingItemCount")
+        said = b"" if where is None else self.text[where[1] : where[2]]
+        return int(said) if said.isdigit() and len(said) <= _MAX_COUNT_DIGITS else None
 
     def items(self) -> Iterator[bytes]:
         """Each item once, in its order and each made as it is asked for: a text of its own, complete."""

@@ -1,0 +1,218 @@
+"""A fleet read: every target asked at once, page by page, until there is one list (spec 06).
+
+One deadline holds for all of it: the wait to be let in, the wait for a slot under each target's cap, and
+every page. Targets list by name and the list is by age, so each is read from its start to its end, whatever
+was asked for; what is before a `continue` is dropped as it goes by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+from foyer.exchange.ports import FetchFailed
+from foyer.fleet import merged, objects, outcome
+from foyer.fleet.merged import Merged
+from foyer.fleet.oldest import Oldest, cost
+from foyer.fleet.outcome import Bounds, Outcome
+from foyer.fleet.ports import Admission, NotAdmitted, Target
+from foyer.fleet.query import Query
+from foyer.interruption import Interruption, Reason, not_admitted
+from foyer.protocol.events import Failure, Fields, RequestHead
+from foyer.session.seal import IdToken
+from foyer.streams.lists import Listed
+
+SLICE = 50
+"""Items that are read at once, before others have their turn: half a millisecond, with items of 2 KiB."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What every fleet read of a replica is given.
+
+    `most` is `-max-fleet-items`, `page_bytes` `-max-target-answer-bytes`, `retry_after` in whole seconds;
+    `now` is the wheel's clock. `refusals` counts by gate what a read has to refuse itself.
+    """
+
+    admission: Admission
+    now: Callable[[], float]
+    most: int
+    page_bytes: int
+    retry_after: int
+    refusals: MutableMapping[str, int]
+
+
+class Read(NamedTuple):
+    """What was read, and what is held for it until it has been delivered."""
+
+    list: Merged
+    held: ExitStack
+
+
+class Reading:
+    """One fleet read, by `read` or not at all."""
+
+    def __init__(
+        self,
+        common: Common,
+        targets: Mapping[str, Target],
+        query: Query,
+        path: bytes,
+        token: IdToken,
+        seconds: float,
+    ) -> None:
+        """`path` is the API server's own; `token` whose objects are read, within so many `seconds`.
+
+        Raises `AssertionError` for an empty token: a request without one would be sent as anonymous.
+        """
+        if not token:
+            raise AssertionError("a request is never sent without its user's token")
+        self._common = common
+        self._targets = targets
+        self._query = query
+        self._path = path
+        self._token = token
+        self._bounds = Bounds(seconds, common.page_bytes)
+        self._deadline = common.now() + seconds
+        self._most = min(common.most, query.limit or common.most)
+
+    async def read(self) -> Read | Interruption:
+        """The list, or why there is none. Cancelled, it gives up whatever it asks, and what it holds."""
+        with ExitStack() as held:
+            try:
+                turned_away = await self._each(lambda name: self._enter(name, held))
+                refusal = self._not_admitted(turned_away)
+                if refusal is not None:
+                    return refusal
+                memory = await self._common.admission.reserve(self._scope, self._measure, self._deadline)
+            except NotAdmitted as refused:
+                return not_admitted(refused.gate, self._common.retry_after)
+            held.callback(memory.close)
+            oldest = Oldest(self._most, memory)
+            outcomes = await self._each(lambda name: self._target(name, turned_away[name], oldest))
+            found = self._judged(outcomes, oldest)
+            return found if isinstance(found, Interruption) else Read(found, held.pop_all())
+
+    async def _each(self, work: Callable[[str], Coroutine[Any, Any, T]]) -> dict[str, T]:
+        """What `work` comes to for each target, at all of them at once."""
+        async with asyncio.TaskGroup() as group:
+            tasks = {name: group.create_task(work(name)) for name in self._query.targets}
+        return {name: task.result() for name, task in tasks.items()}
+
+    # The gates.
+
+    async def _enter(self, name: str, held: ExitStack) -> Outcome | None:
+        try:
+            place = await self._common.admission.enter(name, self._deadline)
+        except NotAdmitted:
+            return outcome.NOT_ADMITTED
+        held.callback(place.close)
+        return None
+
+    def _not_admitted(self, turned_away: Mapping[str, Outcome | None]) -> Interruption | None:
+        """Who asked for some has the others' items, as long as there are others."""
+        refused = [found is not None for found in turned_away.values()]
+        if all(refused) or (any(refused) and not self._query.partial):
+            return not_admitted("concurrency", self._common.retry_after)
+        return None
+
+    @property
+    def _scope(self) -> str:
+        """What is read, for whoever remembers how much that was."""
+        query = self._query
+        asked = (self._path, query.targets, query.label_selector, query.field_selector, self._most)
+        return repr(asked)
+
+    async def _measure(self) -> int | None:
+        """By a look at each target's first item: what all may need; None if one does not say how many."""
+        sizes = await self._each(self._look)
+        known = [size for size in sizes.values() if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+    async def _look(self, name: str) -> int | None:
+        page = await self._page(name, self._query.page(self._path, limit=1), "")
+        if isinstance(page, Outcome):
+            return 0  # it will say so again, and takes no memory for that
+        first = sum(end - begin for begin, end in page.spans[:1])
+        if not page.token:
+            return cost(first, len(page.spans))
+        remaining = page.remaining
+        return None if remaining is None else cost(first, min(1 + remaining, self._most))
+
+    # A target's list.
+
+    async def _target(self, name: str, turned_away: Outcome | None, oldest: Oldest) -> Outcome:
+        if turned_away is not None:
+            return turned_away
+        token = ""
+        while True:
+            page = await self._page(name, self._query.page(self._path, token), token)
+            if isinstance(page, Outcome):
+                return page
+            if not await self._take(name, page, oldest):
+                return outcome.NO_OBJECT
+            token = page.token
+            if not token:
+                return outcome.OK
+            del page  # its text is not needed while the next one is waited for
+
+    async def _page(self, name: str, asked: bytes, before: str) -> Listed | Outcome:
+        target, bounds = self._targets[name], self._bounds
+        fields: Fields = [
+            (b"authorization", b"Bearer " + self._token),
+            (b"accept", b"application/json"),
+            (b"user-agent", b"foyer"),  # in the API server's audit log these are not the browser's own
+        ]
+        head = RequestHead(b"GET", asked, fields, authority=target.authority)
+        left = self._deadline - self._common.now()
+        if left <= 0:
+            return outcome.unanswered(Failure.TIMEOUT, bounds, first=not before)
+        try:
+            answer = await target.ask(head, b"", limit=bounds.page_bytes, timeout=left)
+        except FetchFailed as failed:
+            return outcome.unanswered(failed.failure, bounds, first=not before)
+        return outcome.judged(answer, before)
+
+    async def _take(self, name: str, page: Listed, oldest: Oldest) -> bool:
+        """Whether all of its items are objects; those that may be given are in `oldest` then."""
+        after = self._query.after
+        for number, text in enumerate(page.items(), 1):
+            entry = objects.read(text, name)
+            if entry is None:
+                return False
+            if after is None or entry.position > after:
+                oldest.add(entry)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        return True
+
+    # The end.
+
+    def _judged(self, outcomes: Mapping[str, Outcome], oldest: Oldest) -> Merged | Interruption:
+        refusal = None if self._query.partial else outcome.refusal(outcomes)
+        if refusal is not None:
+            return refusal
+        if oldest.dropped is not None and not oldest.entries:
+            # Not even one: there never was room for it, or there is none now.
+            if oldest.dropped_cost > self._common.admission.pool:
+                self._common.refusals["too-large"] += 1
+                return _TOO_LARGE
+            self._common.refusals["memory"] += 1
+            return replace(not_admitted("memory", self._common.retry_after), message=_NO_ROOM)
+        if all(found.kind is outcome.Kind.OK for found in outcomes.values()):
+            self._common.admission.took(self._scope, oldest.held)
+        return merged.merge(outcomes, oldest, self._query.limit)
+
+
+_TOO_LARGE = Interruption(
+    Reason.READ_TOO_LARGE,
+    "One object of this list alone needs more than all the memory that foyer has for reads. Narrow the list"
+    " to objects without it, or have -memory-pool raised.",
+)
+
+_NO_ROOM = "foyer has no memory left for even the first object of this list. It may have some in a moment."
