@@ -103,7 +103,9 @@ class Foyer:
         """Listens, and begins discovery. Raises `CannotListen`."""
         self.compose()
         await self._listen_for_scrapes()
-        self._listener = Listener(self.front, self._turn, self._wheel, self._tls_context())
+        self._listener = Listener(
+            self.front, self._turn, self._wheel, self._tls_context(), self.front.turned_away
+        )
         bound = await _open(self._listener, "-listen", self._config.listen)
         self._log.listening(bound, tls=self._certificate is not None)
         self.discover()

@@ -39,7 +39,7 @@ class Door(ABC):
 
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
         """A request came. With as many open as may be, probes alone are answered."""
-        if len(self._open) >= self._limit.limit and not probes(head):
+        if self._full and not probes(head.target):
             return self._limit.turn_away(side, head)
         exchange = Exchange(self, side, head)
         self._open.add(exchange)
@@ -48,6 +48,14 @@ class Door(ABC):
         except Exception as error:  # the outermost: the exchange is cut, and its connection goes on
             exchange.failed(error)
         return exchange
+
+    @property
+    def _full(self) -> bool:
+        return len(self._open) >= self._limit.limit
+
+    def turned_away(self, target: bytes) -> bytes:
+        """The same of an HTTP/1.1 request that is not read yet: the whole answer, or nothing."""
+        return self._limit.unread() if self._full and not probes(target) else b""
 
     @property
     def open_exchanges(self) -> list[Exchange]:

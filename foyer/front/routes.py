@@ -95,9 +95,9 @@ _FLEET_PATHS = frozenset((b"/api", b"/apis"))
 _PROBES = frozenset((b"/healthz", b"/readyz"))
 
 
-def probes(head: RequestHead) -> bool:
+def probes(target: bytes) -> bool:
     """Whether a request is an orchestrator's probe, by its path alone: no more is read of one too many."""
-    return split(head.target)[0] in _PROBES
+    return split(target)[0] in _PROBES
 
 
 def named(head: RequestHead) -> str | None:

@@ -13,6 +13,7 @@ from foyer.measures import Measures
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead, ResponseHead
+from foyer.protocol.h1 import whole_response
 
 
 class ServerLimit:
@@ -23,20 +24,18 @@ class ServerLimit:
         self.limit = limit
         self._interruption = overloaded(limit, retry_after)
         answer = pages.status(self._interruption)
-        fields = [*answer.fields, (b"content-length", b"%d" % len(answer.content))]
+        fields = [(b"content-length", b"%d" % len(answer.content)), *answer.fields]
         self._head = ResponseHead(answer.status, fields)
         self._whole = ResponseHead(answer.status, fields, ended=True)
         self._content = answer.content
+        self._http1 = whole_response(answer.status, answer.fields, answer.content)
         self._log = log
         self._measures = measures
 
     def turn_away(self, side: BrowserSide, head: RequestHead) -> TurnedAway:
         """Answers one request too many, with a `Status`: to find out who wants a page is to look at it."""
         receiver = side.receiver = TurnedAway(side)
-        measures = self._measures
-        measures.overload_refusals["concurrency"] += 1
-        measures.interruptions[self._interruption.reason] += 1
-        self._log.limit_reached(self._interruption.reason.word, "concurrency")
+        self._record()
         if head.method == b"HEAD":
             side.send_head(self._whole)
         else:
@@ -44,6 +43,16 @@ class ServerLimit:
             side.send(self._content)
             side.finish()
         return receiver
+
+    def unread(self) -> bytes:
+        """The same as bytes, for HTTP/1.1: most of what such a request costs there is its reading."""
+        self._record()
+        return self._http1
+
+    def _record(self) -> None:
+        self._measures.overload_refusals["concurrency"] += 1
+        self._measures.interruptions[self._interruption.reason] += 1
+        self._log.limit_reached(self._interruption.reason.word, "concurrency")
 
 
 class TurnedAway:

@@ -18,7 +18,7 @@ from foyer.net.turn import Turn
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.floods import TURN_WORK, Flood, FloodFault
-from foyer.protocol.h1 import H1Server
+from foyer.protocol.h1 import H1Server, Unread
 from foyer.protocol.h2 import H2Server
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ what an ordinary change has. curl 7.88 takes a RST_STREAM behind an answer (RFC 
 where it has not sent everything yet: so ended 30 to 60 of 100 small refused changes."""
 
 
-class Unread:
+class Rest:
     """A request whose rest nobody wants. It has a moment to end by itself."""
 
     __slots__ = ("passed", "until")
@@ -93,26 +93,37 @@ class BrowserConnection(Connection):
         "_since",
         "_sniffed",
         "_taken",
+        "_turned_away",
         "_unread",
         "_wheel",
         "sides",
     )
 
     def __init__(
-        self, application: Application, turn: Turn, wheel: Wheel, left: Callable[[BrowserConnection], None]
+        self,
+        application: Application,
+        turn: Turn,
+        wheel: Wheel,
+        left: Callable[[BrowserConnection], None],
+        turned_away: Unread | None = None,
     ) -> None:
-        """`left` is called once, when the connection is gone."""
+        """`left` is called once, when the connection is gone.
+
+        `turned_away` is asked about an HTTP/1.1 request before it is read; what it turns away, the
+        application is not told of.
+        """
         super().__init__(turn)
         self.codec: H1Server | H2Server | None = None
         self.sides: dict[int, BrowserSide] = {}
         self._application = application
         self._wheel = wheel
         self._left = left
+        self._turned_away = turned_away
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
         self._life = Life.OPENING
         self._flooded = False
         self._choked_at = -1.0  # when it was first seen to be
-        self._unread: dict[int, Unread] = {}  # HTTP/2 streams that were answered before their request's end
+        self._unread: dict[int, Rest] = {}  # HTTP/2 streams that were answered before their request's end
         self._looking = False  # at each tick, for something waits for the browser to take it
         self._taken = 0  # bytes that the browser had acknowledged when it was last looked at
         self._since = turn.now()  # when what is waited for now began: the handshake, or a next request
@@ -133,8 +144,18 @@ class BrowserConnection(Connection):
         if protocol == "h2":
             self._speak(H2Server(self))
         elif protocol is not None:
-            self._speak(H1Server(self))
+            self._speak(self._http1())
         # On plain HTTP the first bytes tell: HTTP/2 by prior knowledge, else HTTP/1.1.
+
+    def _http1(self) -> H1Server:
+        return H1Server(self, None if self._turned_away is None else self._turn_away)
+
+    def _turn_away(self, target: bytes) -> bytes:
+        assert self._turned_away is not None
+        answer = self._turned_away(target)
+        if answer:
+            self._since = self.turn.now()  # it is no idle connection that is told to ask again
+        return answer
 
     def _speak(self, codec: H1Server | H2Server) -> None:
         self.codec = codec
@@ -152,7 +173,7 @@ class BrowserConnection(Connection):
             if len(data) < len(_PREFACE) and _PREFACE.startswith(data):
                 self._sniffed = data
                 return
-            self._speak(H2Server(self) if data.startswith(_PREFACE) else H1Server(self))
+            self._speak(H2Server(self) if data.startswith(_PREFACE) else self._http1())
             self._sniffed = b""
         codec = self.codec
         assert codec is not None
@@ -339,7 +360,7 @@ class BrowserConnection(Connection):
         assert isinstance(side, BrowserSide) and self.codec is not None
         if not side.received and self.codec.multiplexed:
             now = self.turn.now()
-            self._unread[side.stream] = Unread(now + UNREAD_TIME)
+            self._unread[side.stream] = Rest(now + UNREAD_TIME)
             self._wheel.add(self, now)
         self._over(side)
 

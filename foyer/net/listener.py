@@ -13,6 +13,7 @@ from foyer.gate.wheel import Wheel
 from foyer.net.browser import BrowserConnection
 from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire, Wire
+from foyer.protocol.h1 import Unread
 
 BACKLOG = 4096
 """Connections the kernel holds for us, as far as its `somaxconn` lets it: a page load of everybody at once
@@ -56,12 +57,17 @@ class Listener:
         turn: Turn,
         wheel: Wheel,
         context: Callable[[], ssl.SSLContext] | None = None,
+        turned_away: Unread | None = None,
     ) -> None:
-        """`context` gives each new connection its TLS context, as certificates change; None is plain."""
+        """`context` gives each new connection its TLS context, as certificates change; None is plain.
+
+        `turned_away` answers HTTP/1.1 requests that are not worth reading: `BrowserConnection`.
+        """
         self._application = application
         self._turn = turn
         self._wheel = wheel
         self._context = context
+        self._turned_away = turned_away
         self._connections: set[BrowserConnection] = set()
         self._moves = 0  # of connections that came or went, since memory was last handed back
         self._trims = False  # it will be
@@ -87,7 +93,9 @@ class Listener:
         return len(self._connections)
 
     def _accept(self) -> Wire:
-        connection = BrowserConnection(self._application, self._turn, self._wheel, self._left)
+        connection = BrowserConnection(
+            self._application, self._turn, self._wheel, self._left, self._turned_away
+        )
         self._connections.add(connection)
         self._empty.clear()
         self._moved()

@@ -11,6 +11,8 @@ until then may turn out malformed (RFC 9113 section 8.1.1) or be given up. So th
 content or of the head of a message without any, waits for the end.
 """
 
+import re
+from collections.abc import Callable
 from http import HTTPStatus
 
 import h11
@@ -25,6 +27,25 @@ _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 _NO_CONTENT = (204, 304)
 _VALUE_OCTETS = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _WHOLE = ContentWalk(Content.LENGTH, 0)
+_SAYS_CLOSE = re.compile(rb"\r\nconnection:(?![\t ]*keep-alive[\t ]*\r)", re.IGNORECASE)
+"""Whether a head has a `Connection` that may ask for something else than HTTP/1.1's own: for its end, say."""
+
+_FAULT_FIELDS: Fields = [
+    (b"content-type", b"text/plain; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"connection", b"close"),
+]
+
+Unread = Callable[[bytes], bytes]
+"""Is told the target of a request that is not read yet: the whole answer to it, or none, and it is read."""
+
+
+def whole_response(status: int, fields: Fields, content: bytes) -> bytes:
+    """A response from its first byte to its last."""
+    lines = [b"%b: %b\r\n" % field for field in [(b"content-length", b"%d" % len(content)), *fields]]
+    reason = _REASONS.get(status, b"Unknown")
+    return b"HTTP/1.1 %d %b\r\n%b\r\n%b" % (status, reason, b"".join(lines), content)
 
 
 class _H1:
@@ -174,13 +195,15 @@ class H1Server(_H1):
         "_head_only",
         "_now",
         "_refused",
+        "_unread",
         "cut",
         "floods",
         "until_close",
     )
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, unread: Unread | None = None) -> None:
         super().__init__(sink, h11.SERVER)
+        self._unread = unread
         self._answered = True  # nothing is being answered
         self._draining = False  # say `Connection: close` with the next head
         self._closed = False  # it was said
@@ -254,10 +277,26 @@ class H1Server(_H1):
             # What came with the head is walked before anything goes up: a trick in it goes nowhere.
             ContentWalk(framing, length).check(self._held)
         self._walk = ContentWalk(framing, length) if length or framing is not Content.LENGTH else _WHOLE
+        if self._walk is _WHOLE and (answer := self._unread_answer(head)):
+            self._out.append(answer)
+            return True
         self._answered = False
         self.stream += 1
         self._feed(head)
         return True
+
+    def _unread_answer(self, head: bytes) -> bytes:
+        """The answer to a request that is not worth reading: without h11, which would be half of its cost.
+
+        The guard has passed it. Of what it could ask for about its answer, HTTP/1.0, a HEAD or another
+        `Connection` than the usual, h11 knows more.
+        """
+        if self._unread is None or self._draining:
+            return b""
+        method, target, version = head[: head.index(b"\r\n")].split(b" ")
+        if method == b"HEAD" or version != b"HTTP/1.1" or _SAYS_CLOSE.search(head):
+            return b""
+        return self._unread(target)
 
     def _headed(self, event: h11.Request | h11.Response) -> None:
         assert isinstance(event, h11.Request)
@@ -352,13 +391,7 @@ class H1Server(_H1):
         self.closing = True
         self._refused = True
         if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            text = fault.message.encode() + b"\n"
-            reason = _REASONS.get(fault.status, b"Bad Request")
-            self._out.append(
-                b"HTTP/1.1 %d %b\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n"
-                b"cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n%b"
-                % (fault.status, reason, len(text), text)
-            )
+            self._out.append(whole_response(fault.status, _FAULT_FIELDS, fault.message.encode() + b"\n"))
         elif self._h11.our_state is h11.SEND_BODY:
             self.cut = True  # a response was going on: it ends, and must not look whole
 
