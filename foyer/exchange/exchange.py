@@ -33,7 +33,7 @@ from foyer.exchange.ports import (
     UpstreamReceiver,
     UpstreamSide,
 )
-from foyer.interruption import Interruption, Reason, bound_reached
+from foyer.interruption import Interruption, Reason, bound_reached, not_admitted
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer_native.inflate import GzipError, Inflater
 
@@ -51,7 +51,7 @@ class State(Enum):
 
 
 class Held(Protocol):
-    """What an admitted request holds."""
+    """What a request holds while it is open."""
 
     def close(self) -> None:
         """Gives it back."""
@@ -94,6 +94,7 @@ class Exchange:
         "ending",
         "head",
         "interruption",
+        "lease",
         "state",
         "status",
     )
@@ -110,6 +111,7 @@ class Exchange:
         self.interruption: Interruption | None = None  # what was answered with, be it taken or not
         self.status = 0  # of the API server's response, once its head has passed
         self.admission: Held | None = None  # given back at the end
+        self.lease: Held | None = None  # of the API servers that it asks; given back when it has left them
         self.asked: object = None  # what the application's record of it needs
         self.content: int | None = None  # decoded bytes of the API server's response that were passed on
         self._bounds: ResponseBounds  # of the API server's response; a request that goes up has some
@@ -367,7 +369,7 @@ class Exchange:
         self._upstream = None
         self._pending = None
         if self.state in (State.WAITING, State.SENT):
-            self.refuse(_unavailable(failure))
+            self.refuse(_unanswered(failure, self._bounds.retry_after))
         elif self.state is State.RELAYING:
             self._upstream_ended(failure)
 
@@ -446,6 +448,8 @@ class Exchange:
         self._inflater = None
         if self.admission is not None:
             self.admission.close()
+        if self.lease is not None:
+            self.lease.close()
         self._services.closed(self)
 
 
@@ -459,9 +463,20 @@ def _too_large(limit: int) -> Interruption:
     )
 
 
-def _unavailable(failure: Failure) -> Interruption:
-    return Interruption(
-        Reason.UPSTREAM_UNAVAILABLE,
-        "The API server gave no answer. A change may have taken effect: look before you repeat it.",
-        failure=failure.value,
-    )
+def _unanswered(failure: Failure, retry_after: int) -> Interruption:
+    match failure:
+        case Failure.TARGET_FULL:
+            return Interruption(
+                Reason.TARGET_TIMEOUT,
+                "foyer sends this API server as much at once as it may, and there was no room in time."
+                " Nothing was sent: the request can be repeated.",
+                failure=failure.value,
+            )
+        case Failure.NOT_ADMITTED:
+            return not_admitted("concurrency", retry_after)
+        case _:
+            return Interruption(
+                Reason.UPSTREAM_UNAVAILABLE,
+                "The API server gave no answer. A change may have taken effect: look before you repeat it.",
+                failure=failure.value,
+            )

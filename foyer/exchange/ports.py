@@ -137,10 +137,14 @@ class Passed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ResponseBounds:
-    """What holds a response that is passed on: decoded bytes of content, and `BrowserSide.write_timeout`."""
+    """What holds a response that is passed on: decoded bytes of content, and `BrowserSide.write_timeout`.
+
+    `retry_after` is what a read is told, in seconds, that is not let in for the load there is.
+    """
 
     content: int
     write_timeout: float | None
+    retry_after: int = 1
 
 
 class Cancellable(Protocol):

@@ -70,7 +70,9 @@ class Front(Door):
         self._fleeting = fleeting
         self._kubernetes = kubernetes
         limits = gate.limits
-        self._bounds = ResponseBounds(limits.max_response_bytes, limits.response_write_timeout)
+        self._bounds = ResponseBounds(
+            limits.max_response_bytes, limits.response_write_timeout, overload.retry_after
+        )
 
     def _route(self, exchange: Exchange, head: RequestHead) -> None:
         matched = find(head)

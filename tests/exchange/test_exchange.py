@@ -185,7 +185,14 @@ def test_a_cut_works_at_every_stage(stage: str) -> None:
     scene.assert_ended(CutShort(Cause.SHUTDOWN))
 
 
-@pytest.mark.parametrize("failure", list(Failure))
+UNSENT = {
+    Failure.TARGET_FULL: Reason.TARGET_TIMEOUT,
+    Failure.NOT_ADMITTED: Reason.ADMISSION_TIMED_OUT,
+}
+"""Of requests that foyer kept to itself, for the load there was."""
+
+
+@pytest.mark.parametrize("failure", [failure for failure in Failure if failure not in UNSENT])
 def test_trouble_before_the_head_is_an_interruption_that_names_its_kind(failure: Failure) -> None:
     for scene in (Scene(), Scene(at_once=False)):
         if scene.pool.side is None:
@@ -198,6 +205,23 @@ def test_trouble_before_the_head_is_an_interruption_that_names_its_kind(failure:
         assert isinstance(ending, Interrupted)
         assert ending.interruption.reason is Reason.UPSTREAM_UNAVAILABLE
         assert ending.interruption.failure == failure.value
+
+
+@pytest.mark.parametrize(("failure", "reason"), UNSENT.items())
+def test_a_request_that_had_to_wait_too_long_is_told_that_it_was_not_sent(
+    failure: Failure, reason: Reason
+) -> None:
+    scene = Scene(at_once=False, bounds=ResponseBounds(1 << 40, 60.0, retry_after=7))
+    scene.pool.fail(failure)
+    scene.browser.take(1 << 20)
+    [ending] = scene.services.endings
+    assert isinstance(ending, Interrupted)
+    interruption = ending.interruption
+    assert interruption.reason is reason
+    waits = failure is Failure.NOT_ADMITTED
+    assert interruption.retry_after == (7 if waits else None), "of a full target nobody knows when"
+    assert interruption.limit == ("concurrency" if waits else None)
+    assert "othing was sent" in interruption.message
 
 
 def test_trouble_after_the_head_is_an_abort_after_what_had_arrived() -> None:
