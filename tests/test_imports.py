@@ -17,7 +17,7 @@ LEVELS = (
     {"protocol"},
     {"interruption", "bound"},
     {"gate", "session"},
-    {"exchange"},
+    {"exchange", "admission"},
     {"login", "k8s", "identity", "streams", "fleet", "pages"},
     {"net", "config", "observe", "measures"},
     {"front", "roots", "metrics"},
@@ -30,7 +30,7 @@ LEVELS = (
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
-WITHOUT_IO = ("protocol", "interruption", "exchange", "gate", "session")
+WITHOUT_IO = ("protocol", "interruption", "exchange", "admission", "gate", "session")
 PURE_STREAMS = (
     "answers",
     "budget",
