@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 
-from foyer.exchange.exchange import Exchange
+from foyer.exchange.exchange import Exchange, State
 from foyer.exchange.ports import HIGH_WATER
 from foyer.fleet import merged
 from foyer.fleet.reading import Read
@@ -57,8 +57,10 @@ def deliver(exchange: Exchange, read: Read, write_timeout: float | None, *, cont
         fields.append((b"krm-foyer-truncated", b"true"))
     delivery = Delivery(exchange, read.held, merged.pieces(read.list))
     exchange.begin_flow(ResponseHead(200, fields, ended=not content), delivery, write_timeout)
-    if content:
+    if content and exchange.state is State.FLOWING:
         delivery.drained()
+    else:
+        delivery.cancel()  # the head was all of it, or nobody is there any more
 
 
 def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -74,5 +76,5 @@ def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield from (whole[at : at + HIGH_WATER] for at in range(0, size - HIGH_WATER + 1, HIGH_WATER))
         rest = whole[size - size % HIGH_WATER :]
         gathered, size = ([rest] if rest else []), len(rest)
-    if gathered:
+    if size:
         yield b"".join(gathered)
