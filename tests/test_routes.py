@@ -347,3 +347,60 @@ def test_whatever_is_behind_targets_has_a_name_or_no_route(rest: bytes) -> None:
 
 def test_a_refused_target_is_logged_by_its_route() -> None:
     assert named(RequestHead(b"GET", b"/targets/a/k8s/healthz?x", [])) == "/targets"
+
+
+# Fleet reads
+
+
+@pytest.mark.parametrize("method", [b"GET", b"HEAD"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        b"/api",
+        b"/apis",
+        b"/api/v1/pods",
+        b"/apis/apps/v1/namespaces/a/deployments",
+        b"/api/v1/namespaces/a/configmaps/proxy",
+    ],
+)
+def test_a_fleet_read_is_of_a_path_of_the_api_and_its_query_stays_here(path: bytes, method: bytes) -> None:
+    target = b"/fleet/v1" + path
+    assert decided(target + b"?limit=5&a=%2F", method) == (Route.FLEET, target, b"limit=5&a=%2F", path)
+
+
+@pytest.mark.parametrize(
+    ("target", "method", "expected"),
+    [
+        (b"/fleet/v1", b"GET", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v1/version", b"GET", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v1/openapi/v2", b"POST", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v1/k8s/api", b"GET", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v1/apix", b"GET", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v2/api", b"GET", (Reason.NOT_FOUND, None)),
+        (b"/fleet/v1/", b"POST", (Reason.NON_CANONICAL_PATH, None)),
+        (b"/fleet/v1//api", b"GET", (Reason.NON_CANONICAL_PATH, None)),
+        (b"/fleet/v1/api/../apis", b"GET", (Reason.NON_CANONICAL_PATH, None)),
+        (b"/fleet/v1/api/v1/%70ods", b"GET", (Reason.NON_CANONICAL_PATH, None)),
+        (b"/fleet/v1/api/v1/a%2Fb", b"GET", (Reason.NON_CANONICAL_PATH, None)),
+        (b"/fleet/v1/api/v1/pods", b"POST", (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")),
+        (b"/fleet/v1/api/v1/pods?#", b"DELETE", (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")),
+        (b"/fleet/v1/api/v1/pods?#", b"GET", (Reason.BAD_REQUEST, None)),
+        (b"/fleet/v1/api/v1/namespaces/a/pods/p/exec", b"GET", (Reason.UNSUPPORTED_SUBRESOURCE, None)),
+        (b"/fleet/v1/api/v1/namespaces/a/pods/p/exec", b"POST", (Reason.METHOD_NOT_ALLOWED, "GET, HEAD")),
+        (b"/fleet/v1/api/v1/proxy/nodes/n", b"HEAD", (Reason.UNSUPPORTED_SUBRESOURCE, None)),
+    ],
+)
+def test_a_fleet_read_is_held_to_the_rules_of_a_path(
+    target: bytes, method: bytes, expected: tuple[Reason, str | None]
+) -> None:
+    assert refused(target, method) == expected
+    assert named(RequestHead(method, target, [])) == (
+        "/fleet/v1" if target.startswith(b"/fleet/v1/") else None
+    )
+
+
+@given(path=st.lists(SEGMENT, max_size=7).map(lambda segments: b"/fleet/v1/" + b"/".join(segments)))
+def test_an_accepted_path_is_asked_of_a_fleet_byte_for_byte(path: bytes) -> None:
+    result = decided(path)
+    if isinstance(result, Matched):
+        assert b"/fleet/v1" + result.upstream_target == path
