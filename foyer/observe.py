@@ -22,6 +22,12 @@ from foyer.login.refusal import RefusedLogin
 MAX_WAITING_LINES = 8192
 """Every open response cut short at once (2,000 and 2,000 streams), twice over; about 2 MB."""
 
+WRITE_SIZE = 64 * 1024
+"""Bytes from which lines that wait are written, be there more or not: what a pipe holds."""
+
+REST = 0.01
+"""Seconds that what is logged may wait behind a line before it: no longer than anybody would notice."""
+
 MAX_PATH = 1024
 """Characters of a path in a line: real Kubernetes paths, five names long, stay below it."""
 
@@ -58,6 +64,7 @@ class LineWriter:
         self._descriptor = descriptor
         self._capacity = capacity
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
         # A daemon: a blocked write must not keep the process from ending either.
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
@@ -72,11 +79,30 @@ class LineWriter:
     def close(self, timeout: float = 1.0) -> None:
         """Wait up to `timeout` seconds until everything queued is written; what comes later is not."""
         self._lines.put(None)
+        self._closed.set()
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        while (line := self._lines.get()) is not None:
-            self._write_whole(line)
+        more = True
+        while more:
+            lines, more = self._gathered()
+            self._write_whole(b"".join(lines))
+            # Whoever logs while this thread rests has nobody to wake: in a flood of refusals that, and the
+            # interpreter's lock going to and fro, was a third of what each of them cost.
+            if more and self._lines.empty():
+                self._closed.wait(REST)
+
+    def _gathered(self) -> tuple[list[bytes], bool]:
+        """What waits, for one write, and whether there may be more: with nothing there, the next line."""
+        lines: list[bytes] = []
+        size = 0
+        while size < WRITE_SIZE and not (lines and self._lines.empty()):
+            line = self._lines.get()
+            if line is None:
+                return lines, False
+            lines.append(line)
+            size += len(line)
+        return lines, True
 
     def _write_whole(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -112,17 +138,19 @@ class Asked:
     """Who asked for what, as far as it was known: the fields that every line on a request has.
 
     `route` is the route's name from the route table, `None` where the path has none. A query in
-    `path` is left out of the line.
+    `path` is left out of the line. `target` is the API server's that is asked, where they have names.
     """
 
     route: str | None
     method: bytes
     path: bytes
     person: Person | None = None
+    target: str | None = None
 
     def fields(self) -> dict[str, object]:
         """The line's fields, each bounded."""
         return {
+            **_named(self.target),
             "user": _user(self.person),
             "route": self.route,
             "method": _shown(self.method, MAX_METHOD),
@@ -203,12 +231,12 @@ class Log:
         fields |= {name: value for name, value in known.items() if value is not None}
         (self.info if refused.reason.status < 500 else self.warn)("login refused", **fields)
 
-    def flood(self, kind: str, side: str) -> None:
+    def flood(self, kind: str, side: str, target: str | None = None) -> None:
         """A connection was ended for what the peer asked for too often: once, and nothing of its own.
 
         `side` is who that was: `browser`, `upstream` (an API server or the issuer) or `scraper`.
         """
-        self.warn("flood", kind=kind, side=side)
+        self.warn("flood", kind=kind, side=side, **_named(target))
 
     def unreadable(self, reason: str) -> None:
         """A browser's connection was ended for a breach of HTTP: `reason` is foyer's own sentence."""
@@ -277,25 +305,27 @@ class Log:
         """The file changed and cannot be used: the old secret stays."""
         self.error("client secret refused", reason=reason)
 
-    def shared_token_reloaded(self) -> None:
+    # `target` is the name of the API server that it is about, None where there is but one.
+
+    def shared_token_reloaded(self, target: str | None = None) -> None:
         """Shared watches and access reviews from now on are asked for with the new token."""
-        self.info("shared watch token reloaded")
+        self.info("shared watch token reloaded", **_named(target))
 
-    def shared_token_refused(self, reason: str) -> None:
+    def shared_token_refused(self, reason: str, target: str | None = None) -> None:
         """The file changed and cannot be used: the old token stays."""
-        self.error("shared watch token refused", reason=reason)
+        self.error("shared watch token refused", reason=reason, **_named(target))
 
-    def shared_identity_refused(self) -> None:
+    def shared_identity_refused(self, target: str | None = None) -> None:
         """The API server does not let the shared watch token do what it is for. At most one a minute."""
-        self.error("shared watch identity refused")
+        self.error("shared watch identity refused", **_named(target))
 
-    def roots_reloaded(self, flag: str) -> None:
+    def roots_reloaded(self, flag: str, target: str | None = None) -> None:
         """New connections are verified by the new roots of the file that `flag` names."""
-        self.info("roots reloaded", flag=flag)
+        self.info("roots reloaded", flag=flag, **_named(target))
 
-    def roots_refused(self, flag: str, reason: str) -> None:
+    def roots_refused(self, flag: str, reason: str, target: str | None = None) -> None:
         """The file changed and cannot be used: the old roots stay."""
-        self.error("roots refused", flag=flag, reason=reason)
+        self.error("roots refused", flag=flag, reason=reason, **_named(target))
 
     # Configuration. A refusal names a flag and what it should be, and never its value.
 
@@ -333,6 +363,10 @@ class Log:
             self._second = second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         return f"{self._stamp}.{rest:03d}Z"
+
+
+def _named(target: str | None) -> dict[str, str]:
+    return {} if target is None else {"target": target}
 
 
 def _user(person: Person | None) -> str | None:

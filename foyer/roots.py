@@ -13,8 +13,11 @@ from foyer.observe import Log
 class Roots:
     """One server's roots, as the TLS context that verifies by them."""
 
-    def __init__(self, flag: str, file: str | None, log: Log, *, extra: bool) -> None:
-        """`flag` names the file in log lines; `extra` has the system's roots trusted beside it.
+    def __init__(
+        self, flag: str, file: str | None, log: Log, *, extra: bool, target: str | None = None
+    ) -> None:
+        """`flag` names the file in log lines, and `target` the server; `extra` has the system's roots trusted
+        beside it.
 
         Without a file they are the system's, read once. Raises `FileError` or `OSError`.
         """
@@ -22,6 +25,7 @@ class Roots:
         self._file = file
         self._log = log
         self._extra = extra
+        self._target = target
         self._system = client_context(None, extra=extra) if file is None else None
         self._watched = None if file is None else self._watch(file)
 
@@ -40,7 +44,9 @@ class Roots:
 
     def at(self, file: str | None) -> Roots:
         """These roots, or those of `file` where that is another. Raises as the constructor does."""
-        return self if file == self._file else Roots(self._flag, file, self._log, extra=self._extra)
+        if file == self._file:
+            return self
+        return Roots(self._flag, file, self._log, extra=self._extra, target=self._target)
 
     def _watch(self, file: str) -> WatchedFile[ssl.SSLContext]:
         def load(content: bytes) -> ssl.SSLContext:
@@ -51,6 +57,6 @@ class Roots:
         return WatchedFile(
             file,
             load,
-            on_change=lambda _: self._log.roots_reloaded(self._flag),
-            on_refused=lambda reason: self._log.roots_refused(self._flag, reason),
+            on_change=lambda _: self._log.roots_reloaded(self._flag, self._target),
+            on_refused=lambda reason: self._log.roots_refused(self._flag, reason, self._target),
         )

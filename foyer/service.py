@@ -1,7 +1,7 @@
 """Signing in, and requests as whoever did: everything that the required flags are for, composed (spec 01).
 
-With the files it is made of: session keys, client secret and both servers' roots are read again as
-they change, and what may change on a reload is taken from a new configuration all at once.
+With the files it is made of: session keys, client secret and the issuer's roots are read again as they
+change, as targets read theirs, and what may change on a reload is taken from a new configuration all at once.
 """
 
 from __future__ import annotations
@@ -9,47 +9,35 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import TypeVar
+from dataclasses import dataclass
 
-from foyer.config import ConfigError, OverloadConfig, SignInConfig, contents
+from foyer.config import OverloadConfig, SignInConfig, contents
 from foyer.fleet.alone import Alone
-from foyer.fleet.ports import Asked
 from foyer.fleet.reading import Common
+from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
-from foyer.front.front import Front, Kubernetes
+from foyer.front.front import Front
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.redemptions import Redemptions
 from foyer.front.streaming import Streaming
+from foyer.gate.callers import Callers
 from foyer.gate.gate import Gate
+from foyer.gate.users import UserRate
 from foyer.gate.wheel import Wheel
-from foyer.k8s.call import ApiServer
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
 from foyer.measures import Measures
 from foyer.net.fetch import Fetcher
-from foyer.net.files import FileError, WatchedFile
+from foyer.net.files import WatchedFile
+from foyer.net.health import Health
 from foyer.net.turn import Turn
-from foyer.net.upstream import Upstream
-from foyer.net.whole import whole_answer
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.roots import Roots
 from foyer.session.keys import Keyring, KeysError
-from foyer.session.seal import IdToken
-from foyer.streams.access import Access
-from foyer.streams.budget import Budget
-from foyer.streams.scope import Targets
-from foyer.streams.shared import Shared
-from foyer.streams.source import Server
-
-P = TypeVar("P", str, str | None)
-T = TypeVar("T")
-
-_TARGETS = Targets(frozenset(("default",)), "default")
-"""With one server there is one target (spec 06)."""
+from foyer.target import Replica, moved_to
+from foyer.targets import Targets
 
 
 class Service:
@@ -78,49 +66,41 @@ class Service:
             on_refused=log.client_secret_refused,
         )
         self._issuer_roots = Roots("-oidc-ca-file", config.oidc.ca_file, log, extra=True)
-        self._server_roots = Roots("-kubernetes-ca-file", config.targets[0].ca_file, log, extra=False)
-        token_file = config.targets[0].shared_token_file
-        self._shared_token = None if token_file is None else self._watched_token(token_file)
+        self._targets = Targets(config, log)
 
     def compose(self, turn: Turn, wheel: Wheel, ready: Callable[[], bool]) -> Front:
         """Everything between the files and a listener, on the running loop. `ready` is `/readyz`'s answer."""
         config = self._config
-        server = config.targets[0].server
-        authority = server.authority.encode("ascii")
-        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._flooded)
-        self._upstream = Upstream(
-            server.host, server.port, self._server_roots.context, turn, wheel, self._flooded
-        )
+        issuer = Health()
+        self._fetch = Fetcher(self._issuer_roots.context, turn, wheel, self._flooded, issuer)
         self._gate = gate = self._gated(turn, wheel)
         login = self._signing_in(turn)
-        people = ApiServer(partial(whole_answer, self._upstream.open), authority)
-        pages, log, measures = self._pages, self._log, self._measures
+        redemptions = Redemptions(login, config.limits, turn.now, time.time)
+        pages, log, measures, targets = self._pages, self._log, self._measures, self._targets
+        replica = Replica(turn, wheel, time.time, log, measures, self._overload, lambda: self._config.streams)
+        targets.compose(replica)
+        self._streaming = Streaming(gate=gate, targets=targets, log=log, lenient=config.streams.lenient)
         return Front(
             gate=gate,
             local=Local(
                 gate=gate,
                 login=login,
-                redemptions=Redemptions(login, config.limits, turn.now, time.time),
+                redemptions=redemptions,
                 measures=measures,
                 pages=pages,
                 log=log,
                 clock=time.time,
                 ready=ready,
             ),
-            identified=Identified(
-                gate=gate,
-                pages=pages,
-                server=people,
-                clock=time.time,
-                origin=config.public_url.url,
-            ),
-            streaming=self._streamed(turn, wheel, authority, people),
-            fleeting=self._fleeted(turn, authority),
+            identified=Identified(gate=gate, pages=pages, targets=targets, origin=config.public_url.url),
+            streaming=self._streaming,
+            fleeting=self._fleeted(turn),
             pages=pages,
             log=log,
             measures=measures,
             overload=self._overload,
-            kubernetes=Kubernetes(self._upstream, authority),
+            targets=targets,
+            dependencies=Dependencies(IssuerAsked(issuer, redemptions), targets, turn.now, time.time),
         )
 
     def _gated(self, turn: Turn, wheel: Wheel) -> Gate:
@@ -135,11 +115,19 @@ class Service:
             now=turn.now,
             clock=time.time,
             usage=measures.usage,
+            callers=self._callers(),
         )
         measures.limits = config.limits.by_bound()
         measures.requests_in_flight = lambda: gate.requests.per_replica
         measures.streams_open = lambda: gate.streams.per_replica
         return gate
+
+    def _callers(self) -> Callers | None:
+        """What holds each person to a rate, if that is configured."""
+        overload = self._overload
+        if overload.user_rate is None:
+            return None
+        return Callers(UserRate(overload.user_rate, overload.user_burst), self._measures.overload_refusals)
 
     def _signing_in(self, turn: Turn) -> Login:
         """The issuer, and the login there."""
@@ -150,31 +138,9 @@ class Service:
         self._login = Login(_settings(self._config), self._issuer, self._keyring)
         return self._login
 
-    def _streamed(self, turn: Turn, wheel: Wheel, authority: bytes, people: ApiServer) -> Streaming:
-        """Streams, each with a watch of its own or on a shared one. `people` asks with their own tokens."""
-        server = Server(
-            self._upstream.open,
-            authority,
-            wheel,
-            turn.now,
-            partial(turn.later, upstream=True),
-            self._measures.watches_open,
-        )
-        self._shared = self._share(server, people)
-        self._streaming = Streaming(
-            gate=self._gate,
-            server=server,
-            shared=self._shared,
-            targets=_TARGETS,
-            log=self._log,
-            lenient=self._config.streams.lenient,
-        )
-        return self._streaming
-
-    def _fleeted(self, turn: Turn, authority: bytes) -> Fleeting:
+    def _fleeted(self, turn: Turn) -> Fleeting:
         """Fleet reads."""
         overload = self._overload
-        targets = {self._config.targets[0].name: Asked(partial(whole_answer, self._upstream.open), authority)}
         common = Common(
             admission=Alone(overload.memory_pool),
             now=turn.now,
@@ -185,33 +151,9 @@ class Service:
         )
         return Fleeting(
             common=common,
-            targets=lambda: targets,
+            targets=lambda: self._targets.by_name,
             target_timeout=overload.target_timeout,
             write_timeout=self._config.limits.response_write_timeout,
-            measures=self._measures,
-        )
-
-    def _share(self, server: Server, people: ApiServer) -> Shared:
-        """Shared watches, whose every request draws on one budget: lists, watches and reviews."""
-        loop, config = asyncio.get_running_loop(), self._config.streams.shared
-        budget = Budget(server.open_side, config.qps, server.now, loop.call_later)
-        access = Access(
-            people=people,
-            server=ApiServer(partial(whole_answer, budget.open), server.authority),
-            token=self._token,
-            ttl=config.decision_ttl,
-            now=server.now,
-            start=loop.create_task,
-            measures=self._measures,
-        )
-        return Shared(
-            resources=config.resources,
-            server=replace(server, open_side=budget.open, identity="shared"),
-            access=access,
-            recheck_interval=config.recheck_interval,
-            soon=loop.call_soon,
-            token=self._token,
-            lenient=lambda: self._config.streams.lenient,
             measures=self._measures,
         )
 
@@ -230,11 +172,9 @@ class Service:
 
     def poll(self) -> None:
         """Looks at every file, and reads again what has changed."""
-        for watched in (self._keys, self._secret, self._issuer_roots, self._server_roots):
+        for watched in (self._keys, self._secret, self._issuer_roots, self._targets):
             watched.poll()
-        if self._shared_token is not None:
-            self._shared_token.poll()
-        self._trust()
+        self._fetch.trust(self._issuer_roots.context)
 
     def take(self, config: SignInConfig) -> None:
         """Goes on with what may change of another configuration.
@@ -242,29 +182,22 @@ class Service:
         All of it or, raising `ConfigError`, nothing: every new file is read before anything is changed,
         and nothing runs in between.
         """
-        keys = _moved("-session-keys-file", self._keys.at, config.session.keys_file)
-        secret = _moved("-oidc-client-secret-file", self._secret.at, config.oidc.client_secret_file)
-        issuer_roots = _moved("-oidc-ca-file", self._issuer_roots.at, config.oidc.ca_file)
-        server_roots = _moved("-kubernetes-ca-file", self._server_roots.at, config.targets[0].ca_file)
-        shared_token = self._shared_token_of(config)
+        keys = moved_to("-session-keys-file", self._keys.at, config.session.keys_file)
+        secret = moved_to("-oidc-client-secret-file", self._secret.at, config.oidc.client_secret_file)
+        issuer_roots = moved_to("-oidc-ca-file", self._issuer_roots.at, config.oidc.ca_file)
+        targets = self._targets.read(config)
         self._config = config
-        self._keys, self._secret, self._shared_token = keys, secret, shared_token
-        self._issuer_roots, self._server_roots = issuer_roots, server_roots
+        self._keys, self._secret, self._issuer_roots = keys, secret, issuer_roots
         self._gate.absolute_timeout = config.session.absolute_timeout
         self._login.settings = _settings(config)
         self._streaming.lenient = config.streams.lenient
-        self._shared.resources = config.streams.shared.resources
-        self._shared.token_changed()
-        self._trust()
+        self._targets.take(targets)
+        self._fetch.trust(self._issuer_roots.context)
 
     def close(self) -> None:
         """Ends every connection."""
         self._fetch.close()
-        self._upstream.close()
-
-    def _trust(self) -> None:
-        self._fetch.trust(self._issuer_roots.context)
-        self._upstream.trust(self._server_roots.context)
+        self._targets.close()
 
     def _flooded(self, kind: str) -> None:
         self._log.flood(kind, "upstream")
@@ -272,31 +205,23 @@ class Service:
     def _keyring(self) -> Keyring:
         return self._keys.value
 
-    # The token of shared watches.
 
-    def _token(self) -> IdToken:
-        assert self._shared_token is not None, "nothing is shared without a token"
-        return self._shared_token.value
+@dataclass(frozen=True, slots=True)
+class IssuerAsked:
+    """The issuer, as a `Dependency`: what it is asked for is to redeem codes."""
 
-    def _watched_token(self, file: str) -> WatchedFile[IdToken]:
-        return WatchedFile(
-            file,
-            lambda content: IdToken(contents.token(content)),
-            on_change=lambda _: self._token_reloaded(),
-            on_refused=self._log.shared_token_refused,
-        )
+    health: Health
+    redemptions: Redemptions
 
-    def _token_reloaded(self) -> None:
-        self._shared.token_changed()
-        self._log.shared_token_reloaded()
+    @property
+    def in_flight(self) -> int:
+        """Codes at the issuer now."""
+        return self.redemptions.in_flight
 
-    def _shared_token_of(self, config: SignInConfig) -> WatchedFile[IdToken] | None:
-        """What another configuration says. Where that shares nothing any more, open streams keep theirs."""
-        file, watched = config.targets[0].shared_token_file, self._shared_token
-        if file is None:
-            return watched
-        at = self._watched_token if watched is None else watched.at
-        return _moved("-shared-watch-token-file", at, file)
+    @property
+    def limit(self) -> int:
+        """Codes that may be."""
+        return self.redemptions.limit
 
 
 def _settings(config: SignInConfig) -> LoginSettings:
@@ -307,11 +232,3 @@ def _settings(config: SignInConfig) -> LoginSettings:
         claims=config.login.claims,
         parameters=config.login.parameters,
     )
-
-
-def _moved(flag: str, at: Callable[[P], T], path: P) -> T:
-    """What is at `path`, which has been checked: so it raises only when that changed since."""
-    try:
-        return at(path)
-    except (FileError, OSError) as error:
-        raise ConfigError(flag, "the file was changed while it was read") from error

@@ -17,7 +17,7 @@ from foyer.protocol.floods import Flood
 ROOT = Path(__file__).parents[1]
 SECTION = (ROOT / "docs" / "operating.md").read_text().split("\n## Log lines\n")[1].split("\n## ")[0]
 
-ASKED = Asked("/k8s", b"GET", b"/k8s/api")
+ASKED = Asked("/k8s", b"GET", b"/k8s/api", target="eu")
 UNAVAILABLE = Interruption(Reason.UPSTREAM_UNAVAILABLE, "…", failure="tls")
 REFUSED = RefusedLogin(LoginReason.TOKEN_EXCHANGE_FAILED, "…", "invalid_grant", 400, "expired")
 
@@ -30,7 +30,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     "response_cut_short": lambda log: log.response_cut_short("upstream", ASKED, "reset"),
     "login_refused": lambda log: log.login_refused(REFUSED),
     "unreadable": lambda log: log.unreadable("…"),
-    "flood": lambda log: log.flood("ping", "browser"),
+    "flood": lambda log: log.flood("ping", "upstream", "eu"),
     "fault": lambda log: log.fault(ValueError()),
     "listening": lambda log: log.listening("127.0.0.1:8080", tls=True),
     "metrics_listening": lambda log: log.metrics_listening("127.0.0.1:9090"),
@@ -47,11 +47,11 @@ LINES: dict[str, Callable[[Log], None]] = {
     "keys_refused": lambda log: log.keys_refused("should be"),
     "client_secret_reloaded": lambda log: log.client_secret_reloaded(),
     "client_secret_refused": lambda log: log.client_secret_refused("should be"),
-    "roots_reloaded": lambda log: log.roots_reloaded("-oidc-ca-file"),
-    "roots_refused": lambda log: log.roots_refused("-oidc-ca-file", "should be"),
-    "shared_token_reloaded": lambda log: log.shared_token_reloaded(),
-    "shared_token_refused": lambda log: log.shared_token_refused("should be"),
-    "shared_identity_refused": lambda log: log.shared_identity_refused(),
+    "roots_reloaded": lambda log: log.roots_reloaded("-targets-file", "eu"),
+    "roots_refused": lambda log: log.roots_refused("-targets-file", "should be", "eu"),
+    "shared_token_reloaded": lambda log: log.shared_token_reloaded("eu"),
+    "shared_token_refused": lambda log: log.shared_token_refused("should be", "eu"),
+    "shared_identity_refused": lambda log: log.shared_identity_refused("eu"),
     "configuration_refused": lambda log: log.configuration_refused("-listen", "should be", "LISTEN"),
     "configuration_reloaded": lambda log: log.configuration_reloaded(),
     "restart_needed": lambda log: log.restart_needed("-listen"),

@@ -7,18 +7,17 @@ answers and decides nothing that one of them could.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 from foyer.config.parts import OverloadConfig
 from foyer.exchange.exchange import Exchange
-from foyer.exchange.ports import Cancellable, ResponseBounds, UpstreamReceiver
+from foyer.exchange.ports import ResponseBounds
+from foyer.front.dependencies import Dependencies
 from foyer.front.door import Door
 from foyer.front.fleeting import Fleeting
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.routes import Matched, Route, find, named
 from foyer.front.streaming import Streaming
+from foyer.front.targets import Targets, hold_all, target_of
 from foyer.gate.admission import Admission
 from foyer.gate.gate import NO_SESSION, Gate, Kind
 from foyer.interruption import Interruption
@@ -29,20 +28,19 @@ from foyer.pages.render import Pages
 from foyer.protocol.events import RequestHead
 from foyer.session.seal import Session
 
-
-class Upward(Protocol):
-    """The way to the API server: `foyer.net.upstream.Upstream`."""
-
-    def open(self, receiver: UpstreamReceiver) -> Cancellable:
-        """Finds a place on a connection for `receiver`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kubernetes:
-    """The API server that requests go to, and the authority they name."""
-
-    upstream: Upward
-    authority: bytes
+_OF_A_SESSION = frozenset(
+    (
+        Route.K8S,
+        Route.TARGETS,
+        Route.FLEET,
+        Route.STREAM,
+        Route.LOGOUT,
+        Route.WHOAMI,
+        Route.ACCESS,
+        Route.DEPENDENCIES,
+    )
+)
+"""What is for somebody who has signed in, and asks for no more than that and the proofs of a change."""
 
 
 class Front(Door):
@@ -60,7 +58,8 @@ class Front(Door):
         log: Log,
         measures: Measures,
         overload: OverloadConfig,
-        kubernetes: Kubernetes,
+        targets: Targets,
+        dependencies: Dependencies,
     ) -> None:
         super().__init__(pages, log, measures, overload)
         self._gate = gate
@@ -68,7 +67,8 @@ class Front(Door):
         self._identified = identified
         self._streaming = streaming
         self._fleeting = fleeting
-        self._kubernetes = kubernetes
+        self._targets = targets
+        self._dependencies = dependencies
         limits = gate.limits
         self._bounds = ResponseBounds(
             limits.max_response_bytes, limits.response_write_timeout, overload.retry_after
@@ -81,7 +81,7 @@ class Front(Door):
             exchange.refuse(matched)
             return
         match matched.route:
-            case Route.K8S | Route.FLEET | Route.STREAM | Route.LOGOUT | Route.WHOAMI | Route.ACCESS:
+            case route if route in _OF_A_SESSION:
                 session = self._acting(exchange, head, matched)
                 if session is not None:
                     self._act(exchange, head, matched, session)
@@ -119,18 +119,26 @@ class Front(Door):
         match matched.route:
             case Route.STREAM:
                 self._streaming.serve(exchange, matched.query, session.id_token)
-            case Route.K8S:
-                authority = self._kubernetes.authority
-                up = request_head(head, matched.upstream_target, session.id_token, authority)
-                exchange.forward(up, self._kubernetes.upstream.open, self._bounds)
+            case Route.K8S | Route.TARGETS:
+                self._forward(exchange, head, matched, session)
             case Route.FLEET:
+                hold_all(self._targets, exchange)
                 self._fleeting.serve(exchange, head, matched, session.id_token)
             case Route.WHOAMI:
-                self._identified.whoami(exchange, session)
+                self._identified.whoami(exchange, matched, session)
             case Route.ACCESS:
                 self._identified.access(exchange, head, session)
+            case Route.DEPENDENCIES:
+                exchange.answer(self._dependencies.answer())
             case _:
                 raise AssertionError(matched.route)
+
+    def _forward(self, exchange: Exchange, head: RequestHead, matched: Matched, session: Session) -> None:
+        """To the API server that the path names, or else the first."""
+        target = target_of(self._targets, matched.named_target, exchange)
+        if target is not None:
+            up = request_head(head, matched.upstream_target, session.id_token, target.authority)
+            exchange.forward(up, target.way(head), self._bounds)
 
     def _admitted(self, exchange: Exchange, session: Session, kind: Kind) -> bool:
         """Whether the gate let it through; it has been refused if not."""

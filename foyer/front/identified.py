@@ -4,20 +4,20 @@
     /auth/check       for an ingress; with `identity=true` a SelfSubjectReview of the last half minute
     /_foyer/access    SelfSubjectRulesReview and SelfSubjectAccessReview, as a page
 
-Each asks with the session's own token, so the answers are the API server's; foyer decides nothing.
+Each asks with the session's own token, so the answers are the API server's; foyer decides nothing. Where
+there are several, whoami and the page take its name as `target`, and the check means the first.
 While one waits it is an open exchange of its session, and a logout ends it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
 
 from foyer.exchange.endings import Interrupted
 from foyer.exchange.exchange import Exchange
 from foyer.front import work
 from foyer.front.routes import Matched
+from foyer.front.targets import Targets, target_of
 from foyer.gate.gate import NO_SESSION, Gate
 from foyer.identity import access, answers, check
 from foyer.identity.access import Form
@@ -27,6 +27,7 @@ from foyer.interruption import Interruption, Reason
 from foyer.k8s import reviews
 from foyer.k8s.call import ApiServer
 from foyer.k8s.reviews import Decision, Refused, Rules, Unusable
+from foyer.login import query as parameters
 from foyer.login.answers import redirect
 from foyer.observe import Asked, Named
 from foyer.pages.render import Pages
@@ -42,26 +43,29 @@ class Identified:
         *,
         gate: Gate,
         pages: Pages,
-        server: ApiServer,
-        clock: Callable[[], float],
+        targets: Targets,
         origin: str,
     ) -> None:
-        """`clock` is wall-clock time in seconds, `origin` the public URL."""
+        """`origin` is the public URL."""
         self._gate = gate
         self._pages = pages
-        self._server = server
-        self._clock = clock
+        self._targets = targets
         self._origin = origin
-        self._recent = Recent(partial(reviews.who, server), clock)
 
     # /auth/whoami
 
-    def whoami(self, exchange: Exchange, session: Session) -> None:
+    def whoami(self, exchange: Exchange, matched: Matched, session: Session) -> None:
         """Who the session is of, asked now. Its request has passed the gate."""
-        work.start(exchange, self._whoami(exchange, session))
+        name = _target(matched.query)
+        if isinstance(name, Interruption):
+            exchange.refuse(name)
+            return
+        target = target_of(self._targets, name, exchange)
+        if target is not None:
+            work.start(exchange, self._whoami(exchange, target.people, session))
 
-    async def _whoami(self, exchange: Exchange, session: Session) -> None:
-        who = await reviews.who(self._server, session.id_token)
+    async def _whoami(self, exchange: Exchange, people: ApiServer, session: Session) -> None:
+        who = await reviews.who(people, session.id_token)
         match who:
             case Refused():
                 _pass(exchange, who)
@@ -93,12 +97,14 @@ class Identified:
                 self._refuse(exchange, asked, admission)
                 return
             exchange.admission = admission
-            work.start(exchange, self._identify(exchange, asked, session))
+            target = target_of(self._targets, "", exchange)
+            assert target is not None, "there is always a first"
+            work.start(exchange, self._identify(exchange, target.recent, asked, session))
         else:
             exchange.answer(answers.passed())
 
-    async def _identify(self, exchange: Exchange, asked: Check, session: Session) -> None:
-        who = await self._recent.who(session.id_token)
+    async def _identify(self, exchange: Exchange, recent: Recent, asked: Check, session: Session) -> None:
+        who = await recent.who(session.id_token)
         if self._gate.session(asked.forwarded) is None:
             self._signed_out(exchange, asked)  # it has ended meanwhile
             return
@@ -133,11 +139,16 @@ class Identified:
         form = access.read(head)
         if isinstance(form, Interruption):
             exchange.refuse(form)
-        else:
-            work.start(exchange, self._access(exchange, form, session))
+            return
+        target = target_of(self._targets, form.target, exchange)
+        if target is not None:
+            form = form._replace(target=target.name)
+            work.start(exchange, self._access(exchange, target.people, form, session))
 
-    async def _access(self, exchange: Exchange, form: Form, session: Session) -> None:
-        rules, decision = await asyncio.gather(self._rules(form, session), self._decision(form, session))
+    async def _access(self, exchange: Exchange, people: ApiServer, form: Form, session: Session) -> None:
+        rules, decision = await asyncio.gather(
+            _rules(people, form, session), _decision(people, form, session)
+        )
         if isinstance(rules, Unusable):
             exchange.refuse(_unanswered(rules))
             return
@@ -147,22 +158,34 @@ class Identified:
         for found in (rules, decision):
             if isinstance(found, Refused):
                 exchange.status = found.answer.status  # for the log: the page says it in its own words
-        exchange.answer(self._pages.access(session.email or session.subject, form, rules, decision))
+        person = session.email or session.subject
+        exchange.answer(self._pages.access(person, form, rules, decision, list(self._targets.by_name)))
 
-    async def _rules(self, form: Form, session: Session) -> Rules | Refused | Unusable | None:
-        if not form.namespace:
-            return None  # rules are a namespace's
-        return await reviews.rules(self._server, session.id_token, form.namespace)
 
-    async def _decision(self, form: Form, session: Session) -> Decision | Refused | Unusable | None:
-        question = form.question
-        return None if question is None else await reviews.may(self._server, session.id_token, question)
+async def _rules(people: ApiServer, form: Form, session: Session) -> Rules | Refused | Unusable | None:
+    if not form.namespace:
+        return None  # rules are a namespace's
+    return await reviews.rules(people, session.id_token, form.namespace)
+
+
+async def _decision(people: ApiServer, form: Form, session: Session) -> Decision | Refused | Unusable | None:
+    question = form.question
+    return None if question is None else await reviews.may(people, session.id_token, question)
+
+
+def _target(query: bytes) -> str | Interruption:
+    """The name that whoami's query gives, "" for none. What else there may be says nothing."""
+    given = parameters.given(parameters.read_what_can_be(b"?" + query)[0], b"target")
+    return given[0].decode("utf-8", "replace") if len(given) == 1 else "" if not given else _TWO_TARGETS
 
 
 def _pass(exchange: Exchange, refused: Refused) -> None:
     """The API server's own refusal, as it is."""
     exchange.status = refused.answer.status
     exchange.answer(refused.answer)
+
+
+_TWO_TARGETS = Interruption(Reason.BAD_REQUEST, "target is given at most once.")
 
 
 def _unanswered(review: Unusable) -> Interruption:

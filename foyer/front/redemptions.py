@@ -32,6 +32,10 @@ class Redemptions:
         self._clock = clock
         self._rate = Rate[None](limits.auth_request_rate, limits.auth_request_burst)
         self._turns = asyncio.Semaphore(limits.max_token_requests)
+        self.limit = limits.max_token_requests
+        """Codes that may be at the issuer at once."""
+        self.in_flight = 0
+        """Those that are."""
 
     async def callback(self, head: RequestHead) -> CallbackOutcome:
         """What comes of a browser that the issuer sent back."""
@@ -50,7 +54,9 @@ class Redemptions:
                 await self._turns.acquire()
         except TimeoutError:
             return received.held_off(LoginReason.ISSUER_UNAVAILABLE, Bound.TOKEN_REQUESTS)
+        self.in_flight += 1
         try:
             return await self._login.redeem(received, self._clock)
         finally:
+            self.in_flight -= 1
             self._turns.release()

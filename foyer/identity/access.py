@@ -1,8 +1,9 @@
 """The questions of `/_foyer/access`, as its form sends them (spec 01, Routes).
 
 `GET /_foyer/access?namespace=demo` shows the rules there; with `verb` and `resource`, and perhaps
-`group` and `name`, it asks "can I?" as well. What the words mean is for the API server to say: they
-are only kept short and printable here, so that a link cannot make a page say something else.
+`group` and `name`, it asks "can I?" as well; `target` says which API server. What the words mean is
+for that to say: they are only kept short and printable here, so that a link cannot make a page say
+something else.
 """
 
 from typing import NamedTuple
@@ -27,6 +28,7 @@ class Form(NamedTuple):
     resource: str
     group: str
     name: str
+    target: str = ""
 
     @property
     def question(self) -> Question | None:

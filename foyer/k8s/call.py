@@ -13,7 +13,7 @@ from foyer.protocol.events import Failure, Fields, RequestHead
 from foyer.session.seal import IdToken
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
-"""Of an answer that is read whole (the seed's `max_node_answer_bytes`): what one can cost in memory."""
+"""Of an answer that is read whole: what one can cost in memory. Configured as `-max-target-answer-bytes`."""
 
 ANSWER_TIME = 10.0
 """Seconds for the whole of one, the wait for a connection included (spec 01, `/auth/whoami`): a person
@@ -30,9 +30,10 @@ class Ask(Protocol):
 class ApiServer:
     """The API server, as whoever creates a review sees it."""
 
-    def __init__(self, ask: Ask, authority: bytes) -> None:
+    def __init__(self, ask: Ask, authority: bytes, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._ask = ask
         self._authority = authority
+        self._max_answer_bytes = max_answer_bytes
 
     async def create(self, path: str, document: Mapping[str, object], token: IdToken) -> Answer | Failure:
         """POSTs `document` to `path` as the token's owner: the answer, of any status, or why there is none.
@@ -50,6 +51,6 @@ class ApiServer:
         ]
         head = RequestHead(b"POST", path.encode("ascii"), fields, authority=self._authority, ended=False)
         try:
-            return await self._ask(head, content, limit=MAX_ANSWER_BYTES, timeout=ANSWER_TIME)
+            return await self._ask(head, content, limit=self._max_answer_bytes, timeout=ANSWER_TIME)
         except FetchFailed as failed:
             return failed.failure

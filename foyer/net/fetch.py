@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from foyer.exchange.ports import Answer
 from foyer.gate.wheel import Wheel
+from foyer.net.health import Health
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream
 from foyer.net.whole import whole_answer
@@ -30,8 +31,10 @@ class Fetcher:
         turn: Turn,
         wheel: Wheel,
         flood: Callable[[str], None] = lambda kind: None,
+        health: Health | None = None,
     ) -> None:
-        """`flood` is told as `Upstream` tells it."""
+        """`flood` and `health` are told as `Upstream` tells them."""
+        self._health = health or Health()
         self._context = context
         self._flood = flood
         self._turn = turn
@@ -56,7 +59,7 @@ class Fetcher:
             if len(self._servers) >= MAX_SERVERS:
                 oldest = next(iter(self._servers))
                 self._servers.pop(oldest).close()
-            server = Upstream(host, port, self._context, self._turn, self._wheel, self._flood)
+            server = Upstream(host, port, self._context, self._turn, self._wheel, self._flood, self._health)
             self._servers[host, port] = server
         return server
 

@@ -14,6 +14,7 @@ from foyer.exchange.ports import HIGH_WATER
 from foyer.protocol.events import RequestHead, ResponseHead
 
 if TYPE_CHECKING:
+    from foyer.admission.place import Place
     from foyer.exchange.ports import BrowserReceiver, UpstreamReceiver
     from foyer.net.browser import BrowserConnection
     from foyer.net.connection import Connection
@@ -156,12 +157,15 @@ class BrowserSide(Side):
 class UpstreamSide(Side):
     """An exchange's place on a connection to the API server."""
 
-    __slots__ = ("connection", "receiver")
+    __slots__ = ("connection", "place", "receiver")
 
-    def __init__(self, connection: UpstreamConnection, receiver: UpstreamReceiver) -> None:
+    def __init__(
+        self, connection: UpstreamConnection, receiver: UpstreamReceiver, place: Place | None
+    ) -> None:
         super().__init__(0)  # numbered when its head is sent
         self.connection = connection
         self.receiver = receiver
+        self.place = place  # given back as the exchange leaves
 
     @property
     def _connection(self) -> Connection:

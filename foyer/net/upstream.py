@@ -16,9 +16,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 
+from foyer.admission.place import Place
 from foyer.exchange.ports import UpstreamReceiver
 from foyer.gate.wheel import Wheel
 from foyer.net.connection import CLOSING_TIME, Connection
+from foyer.net.health import Health
 from foyer.net.side import Sending, Side, UpstreamSide
 from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire
@@ -179,6 +181,7 @@ class UpstreamConnection(Connection):
             self._gone(side, failure)
 
     def _gone(self, side: UpstreamSide, failure: Failure) -> None:
+        self._pool.health.failed(failure, self.turn.now())
         self._forget(side)
         side.receiver.upstream_gone(failure)
 
@@ -190,8 +193,11 @@ class UpstreamConnection(Connection):
         side = self.sides.get(stream)
         if side is None:
             return
+        self._pool.health.answered(head.status, self._heard)
         if head.ended:
             self._answered(side)
+        elif side.place is not None:
+            side.place = side.place.answered()
         side.receiver.response_head(head)
 
     def content(self, stream: int, data: bytes, flow: int) -> None:
@@ -252,9 +258,10 @@ class UpstreamConnection(Connection):
     def send_head(self, side: UpstreamSide, head: RequestHead) -> None:
         """Opens the stream."""
         assert self.codec is not None
+        stream = self.codec.open()
         self.sides.pop(side.stream, None)
-        side.stream = self.codec.open()
-        self.sides[side.stream] = side
+        side.stream = stream
+        self.sides[stream] = side
         self.codec.send_head(side.stream, head)
         if head.ended:
             side.sending = Sending.OVER
@@ -282,8 +289,9 @@ class UpstreamConnection(Connection):
 
     def _forget(self, side: UpstreamSide) -> None:
         """The exchange has left this connection, whichever way."""
-        if self.sides.pop(side.stream, None) is None or self.codec is None:
+        if self.sides.pop(side.stream, None) is None:
             return
+        assert self.codec is not None, "a connection that is gone has no exchanges"
         side.drop()
         if side.withheld:
             # Bytes of a paused response: unacknowledged, the connection's window would leak away.
@@ -295,17 +303,22 @@ class UpstreamConnection(Connection):
         self.codec.settle()
         self._since = self.turn.now()
         self.touch()
+        place, side.place = side.place, None
+        if place is not None:
+            place.close()
 
     # The pool.
 
-    def join(self, receiver: UpstreamReceiver) -> None:
-        """Gives `receiver` a place here. It sends its head at once."""
+    def join(self, receiver: UpstreamReceiver, place: Place | None) -> None:
+        """Gives `receiver` a side here. It sends its head at once."""
         if not self.sides and self.codec is not None and self.codec.multiplexed:
             self._heard = self.turn.now()
             self._pool.wheel.add(self, self._heard + QUIET_TIME)
-        side = UpstreamSide(self, receiver)
+        side = UpstreamSide(self, receiver, place)
         side.stream = -id(side)  # no stream yet
         self.sides[side.stream] = side
+        if place is not None:
+            place.opened(self.turn.now())
         receiver.upstream_open(side)
 
     @property
@@ -387,15 +400,29 @@ class UpstreamConnection(Connection):
 class Waiting:
     """Someone who waits for a connection; nothing of theirs has been sent."""
 
-    __slots__ = ("_queue", "receiver")
+    __slots__ = ("_queue", "place", "receiver")
 
-    def __init__(self, receiver: UpstreamReceiver, queue: OrderedDict[Waiting, None]) -> None:
+    def __init__(
+        self, receiver: UpstreamReceiver, place: Place | None, queue: OrderedDict[Waiting, None]
+    ) -> None:
         self.receiver = receiver
+        self.place = place
         self._queue = queue
 
     def cancel(self) -> None:
         """Waits no longer: no connection is opened for who has left."""
-        self._queue.pop(self, None)
+        if self in self._queue:
+            del self._queue[self]
+            self._leave()
+
+    def fail(self, failure: Failure) -> None:
+        """No connection came to be."""
+        self._leave()
+        self.receiver.upstream_gone(failure)
+
+    def _leave(self) -> None:
+        if self.place is not None:
+            self.place.close()
 
 
 class Upstream:
@@ -409,12 +436,15 @@ class Upstream:
         turn: Turn,
         wheel: Wheel,
         flood: Callable[[str], None] = lambda kind: None,
+        health: Health | None = None,
     ) -> None:
         """`context` offers the HTTP versions by ALPN and verifies `host` (a name or an address).
 
-        `flood` is told, by its kind's word, of each connection that the server lost by one.
+        `flood` is told, by its kind's word, of each connection that the server lost by one; `health` of every
+        answer and failure.
         """
         self.wheel = wheel
+        self.health = health or Health()
         self.flood = flood
         self._host = host
         self._port = port
@@ -433,14 +463,17 @@ class Upstream:
         """Connections open now."""
         return len(self._connections)
 
-    def open(self, receiver: UpstreamReceiver) -> Waiting:
-        """Finds a place for `receiver`, now or as a connection opens: `upstream_open` or `upstream_gone`."""
-        waiting = Waiting(receiver, self._waiting)
+    def open(self, receiver: UpstreamReceiver, place: Place | None = None) -> Waiting:
+        """Finds a side for `receiver`, now or as a connection opens: `upstream_open` or `upstream_gone`.
+
+        `place` is what the request holds until it has left: then it is closed, once, whatever became of it.
+        """
+        waiting = Waiting(receiver, place, self._waiting)
         connection = self._roomiest()
         if self._closed:
-            receiver.upstream_gone(Failure.CONNECTION)
+            waiting.fail(Failure.CONNECTION)
         elif connection is not None and not self._waiting:
-            connection.join(receiver)
+            connection.join(receiver, place)
         else:
             self._waiting[waiting] = None
             self._connect_as_needed()
@@ -459,9 +492,9 @@ class Upstream:
         for connection in [*self._connections]:
             connection.going_away()
 
-    def _longest_waiting(self) -> UpstreamReceiver:
+    def _longest_waiting(self) -> Waiting:
         waiting, _ = self._waiting.popitem(last=False)
-        return waiting.receiver
+        return waiting
 
     def _roomiest(self) -> UpstreamConnection | None:
         best, most = None, 0
@@ -485,7 +518,8 @@ class Upstream:
             if connection.context is not self._context:  # changed while it was being verified
                 connection.going_away()
         while self._waiting and connection.room > 0:
-            connection.join(self._longest_waiting())
+            waiting = self._longest_waiting()
+            connection.join(waiting.receiver, waiting.place)
         if connection.room > 0:
             self._roomy[connection] = None
         if self._waiting:
@@ -525,9 +559,10 @@ class Upstream:
         if opening:
             # Another one on its way may still serve them; the last one's failure is everybody's.
             failed = len(self._waiting) if not self._connecting else max(1, self._expected)
+            self.health.failed(failure, self._turn.now())
             while failed and self._waiting:
                 failed -= 1
-                self._longest_waiting().upstream_gone(failure)
+                self._longest_waiting().fail(failure)
         if self._waiting and not self._closed:
             self._connect_as_needed()
 
@@ -536,18 +571,25 @@ class Upstream:
         self._connections.pop(connection, None)
         self._roomy.pop(connection, None)
 
+    def leave(self) -> None:
+        """Takes nobody any more, and fails whoever waits. A connection closes as its last exchange leaves."""
+        self._end(UpstreamConnection.going_away)
+
     def close(self) -> None:
         """Ends every connection, and fails whoever waits."""
+        self._end(UpstreamConnection.close)
+
+    def _end(self, how: Callable[[UpstreamConnection], None]) -> None:
         self._closed = True
         for connection in [*self._connections]:
-            connection.close()
+            how(connection)
         connecting, self._connecting = self._connecting, {}
         for connection, dialling in connecting.items():
             self.wheel.remove(connection)
             dialling.cancel()
             connection.wire.abort()
         while self._waiting:
-            self._longest_waiting().upstream_gone(Failure.CONNECTION)
+            self._longest_waiting().fail(Failure.CONNECTION)
 
 
 def client_context(ca_file: str | None, *, extra: bool) -> ssl.SSLContext:

@@ -6,6 +6,7 @@ into one is escaped by the template library; what upstream wrote is there as tex
 """
 
 import re
+from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -126,9 +127,17 @@ class Pages:
         return answer
 
     def access(
-        self, person: str, form: Form, rules: Rules | Refused | None, decision: Decision | Refused | None
+        self,
+        person: str,
+        form: Form,
+        rules: Rules | Refused | None,
+        decision: Decision | Refused | None,
+        targets: Sequence[str] = (),
     ) -> Answer:
-        """What the API server says that `person` may do; a `decision` answers the form's question."""
+        """What the API server says that `person` may do; a `decision` answers the form's question.
+
+        With more than one of `targets` the page says which it was, and lets one choose.
+        """
         return _page(
             200,
             self._access,
@@ -137,6 +146,7 @@ class Pages:
             question=form.question,
             rules=rules,
             decision=decision,
+            targets=targets,
             max_rules=MAX_RULES,
             max_words=MAX_WORDS,
             max_said=MAX_SAID,

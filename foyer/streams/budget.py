@@ -6,6 +6,7 @@ that waits and is given up costs nothing.
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from foyer.exchange.ports import Cancellable, UpstreamReceiver
 from foyer.gate.rate import Rate, Refused
@@ -36,7 +37,14 @@ class Budget:
 
     def open(self, receiver: UpstreamReceiver) -> Cancellable:
         """A place for `receiver` when it is its turn."""
-        ticket = _Ticket(receiver)
+        return self._wait(self._open_side, receiver)
+
+    def before(self, open_side: OpenSide) -> OpenSide:
+        """What draws on this budget as `open` does, and then finds its place by `open_side`."""
+        return partial(self._wait, open_side)
+
+    def _wait(self, open_side: OpenSide, receiver: UpstreamReceiver) -> Cancellable:
+        ticket = _Ticket(receiver, open_side)
         self._waiting.append(ticket)
         if not self._timer:
             self._go_on()
@@ -57,7 +65,7 @@ class Budget:
                 self._timer = True
                 self._later(taken.wait, self._woken)
                 return
-            self._waiting.popleft().use(self._open_side)
+            self._waiting.popleft().use()
 
     def __len__(self) -> int:
         """Requests that wait."""
@@ -67,17 +75,18 @@ class Budget:
 class _Ticket:
     """One request's place: in the line, and then in the pool's."""
 
-    __slots__ = ("_pending", "_receiver", "cancelled")
+    __slots__ = ("_open_side", "_pending", "_receiver", "cancelled")
 
-    def __init__(self, receiver: UpstreamReceiver) -> None:
+    def __init__(self, receiver: UpstreamReceiver, open_side: OpenSide) -> None:
         self._receiver: UpstreamReceiver | None = receiver
+        self._open_side = open_side
         self._pending: Cancellable | None = None
         self.cancelled = False
 
-    def use(self, open_side: OpenSide) -> None:
+    def use(self) -> None:
         receiver, self._receiver = self._receiver, None
         assert receiver is not None
-        pending = open_side(receiver)
+        pending = self._open_side(receiver)
         if self.cancelled:
             pending.cancel()  # given up while the place was looked for
         else:

@@ -19,6 +19,9 @@ UNBROKEN = "an-unbroken-word-of-somebody-else-" * 12
 """Names and URLs may be long and have no place to break: no page grows sideways for them."""
 
 
+LABEL = "an-api-servers-name-has-no-place-to-break-either-" + "x" * 14
+
+
 class Page(NamedTuple):
     """A page by its name, with the template that it is made from."""
 
@@ -40,6 +43,9 @@ def every_page() -> Iterator[Page]:
         yield Page(name, "refused-login.html", pages.refused_login(login, head))
     for name, (form, rules, decision) in _ACCESS.items():
         yield Page(name, "access.html", pages.access("ada@example.com", form, rules, decision))
+    chosen = _ASKED._replace(target=LABEL)
+    page = pages.access("ada@example.com", chosen, _RULES, _REFUSED, [*"abcdefghijkl", LABEL])
+    yield Page("access-of-several", "access.html", page)
 
 
 def _interruptions() -> Iterator[tuple[str, Interruption]]:

@@ -57,7 +57,7 @@ def test_every_field_has_its_label_and_what_was_filled_in() -> None:
     labels = [attributes["for"] for tag, attributes in document.elements if tag == "label"]
     assert labels == [attributes["id"] for attributes in inputs]
     filled = {str(attributes["name"]): attributes["value"] for attributes in inputs}
-    assert filled == form._asdict()
+    assert filled == {name: value for name, value in form._asdict().items() if name != "target"}
     hints = {attributes["aria-describedby"] for attributes in inputs if "aria-describedby" in attributes}
     assert hints <= {attributes.get("id") for _, attributes in document.elements}
 
@@ -151,3 +151,41 @@ def test_whatever_is_in_it_the_page_keeps_its_elements(one: str, two: str, three
     rules = Rules((rule((one,), (two,), (three,), (one,)), rule(urls=(two,))), True, three)
     document = page(form, rules, Decision(False, one, two), person=one)
     assert "49" not in document.text or "49" in one + two + three
+
+
+# Several API servers
+
+
+def chosen(form: Form, targets: tuple[str, ...] = ("eu", "us-1")) -> Document:
+    return assert_is_page(PAGES.access("ada", form, NO_RULES, Decision(True, "", ""), targets), forms=3)
+
+
+def hidden(document: Document) -> list[tuple[str | None, str | None]]:
+    return [
+        (attributes["name"], attributes["value"])
+        for tag, attributes in document.elements
+        if tag == "input" and attributes.get("type") == "hidden"
+    ]
+
+
+def test_with_several_it_says_which_one_answered_and_lets_one_choose() -> None:
+    document = chosen(Form("demo", "get", "", "", "", "us-1"))
+    assert "The answers here are those of us-1, one of 2 API servers" in text(document)
+    [select] = [attributes for tag, attributes in document.elements if tag == "select"]
+    assert (select["id"], select["name"]) == ("target", "target")
+    options = [attributes for tag, attributes in document.elements if tag == "option"]
+    assert [attributes for attributes in options if "value" not in attributes] == [{}, {"selected": None}]
+
+
+def test_who_chooses_another_keeps_the_question_and_who_asks_keeps_the_choice() -> None:
+    document = chosen(Form("", "get", "pods", "", "a", "eu"))
+    question = [("namespace", ""), ("verb", "get"), ("resource", "pods"), ("name", "a")]
+    assert hidden(document) == [*question, ("target", "eu"), ("target", "eu")]
+
+
+def test_with_one_there_is_nothing_to_choose() -> None:
+    for targets in ((), ("eu",)):
+        document = assert_is_page(PAGES.access("ada", UNASKED, NO_RULES, None, targets), forms=2)
+        assert not [tag for tag, _ in document.elements if tag == "select"]
+        assert hidden(document) == []
+        assert "eu" not in text(document)

@@ -271,7 +271,7 @@ def seen(pairing: Pairing, stream: Page, version: int) -> None:
 
 
 def _slow(pairing: Pairing) -> int:
-    shared = pairing.product._foyer._service._shared  # type: ignore[union-attr]
+    shared = pairing.product.target().shared
     readers = [reader for watch in shared._watches.values() for reader in watch.cache.readers]
     return sum(not reader.reads for reader in readers)
 

@@ -31,6 +31,7 @@ from foyer.measures import Measures
 from foyer.observe import Log
 from foyer.session.keys import Keyring
 from foyer.session.seal import COOKIE, IdToken, Session, SessionID, seal
+from foyer.target import Target
 from tests.support.browsers import BROWSERS, Exchange, H1Browser, H2Browser
 from tests.support.certs import ORIGIN_HOST, write_authority, write_certificate
 from tests.support.leaks import Leaks
@@ -165,6 +166,12 @@ class Product:
     def reload(self) -> None:
         """As on SIGHUP, when `flags` are what the configuration says now."""
         self.ask(self._foyer.reload)
+
+    def target(self, name: str = "default") -> Target:
+        """The parts of one of its API servers."""
+        service = self._foyer._service
+        assert service is not None
+        return service._targets._by_name[name]
 
     @property
     def measures(self) -> Measures:

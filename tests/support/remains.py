@@ -12,6 +12,7 @@ from foyer.net.browser import BrowserConnection
 from foyer.net.upstream import Upstream, UpstreamConnection
 from foyer.protocol.h2 import H2Client, H2Server
 from foyer.streams.shared import Shared
+from foyer.target import Target
 
 
 def _gate(foyer: Foyer) -> Gate:
@@ -19,14 +20,22 @@ def _gate(foyer: Foyer) -> Gate:
     return foyer._service._gate
 
 
-def _upstream(foyer: Foyer) -> Upstream:
+def _targets(foyer: Foyer) -> list[Target]:
     assert foyer._service is not None
-    return foyer._service._upstream
+    return foyer._service._targets._all()
 
 
-def _shared(foyer: Foyer) -> Shared:
+def _pools(foyer: Foyer) -> list[Upstream]:
+    return [target._pool for target in _targets(foyer)]
+
+
+def _shared(foyer: Foyer) -> list[Shared]:
+    return [target.shared for target in _targets(foyer)]
+
+
+def _retired(foyer: Foyer) -> int:
     assert foyer._service is not None
-    return foyer._service._shared
+    return len(foyer._service._targets._retired)
 
 
 OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
@@ -36,11 +45,15 @@ OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
     "sessions with requests' slots": lambda foyer: len(_gate(foyer).requests.per_session),
     "streams' slots": lambda foyer: _gate(foyer).streams.per_replica,
     "sessions with streams' slots": lambda foyer: len(_gate(foyer).streams.per_session),
-    "shared watches": lambda foyer: len(_shared(foyer)),
-    "grants": lambda foyer: len(_shared(foyer).grants),
-    "shared streams in line": lambda foyer: len(_shared(foyer).line),
-    "places waited for upstream": lambda foyer: len(_upstream(foyer)._waiting),
-    "connections being opened": lambda foyer: len(_upstream(foyer)._connecting),
+    "leases of targets": lambda foyer: sum(target._leases.count for target in _targets(foyer)),
+    "retired targets": _retired,
+    "shared watches": lambda foyer: sum(map(len, _shared(foyer))),
+    "grants": lambda foyer: sum(len(shared.grants) for shared in _shared(foyer)),
+    "shared streams in line": lambda foyer: sum(len(shared.line) for shared in _shared(foyer)),
+    "slots of targets": lambda foyer: sum(target.in_flight for target in _targets(foyer)),
+    "slots waited for": lambda foyer: sum(target._cap.waiting for target in _targets(foyer)),
+    "places waited for upstream": lambda foyer: sum(len(pool._waiting) for pool in _pools(foyer)),
+    "connections being opened": lambda foyer: sum(len(pool._connecting) for pool in _pools(foyer)),
     "sides": lambda foyer: sum(len(connection.sides) for connection in _connections(foyer)),
     "bytes missing in windows": lambda foyer: sum(map(_missing, _connections(foyer))),
     # Discovery may go on for ever, as nobody answers; and this call is one.
@@ -51,8 +64,8 @@ OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
 
 OF_CONNECTIONS: dict[str, Callable[[Foyer], int]] = {
     "browsers": lambda foyer: foyer._listener.connections,
-    "connections upstream": lambda foyer: _upstream(foyer).connections,
-    "connections upstream with room": lambda foyer: len(_upstream(foyer)._roomy),
+    "connections upstream": lambda foyer: sum(pool.connections for pool in _pools(foyer)),
+    "connections upstream with room": lambda foyer: sum(len(pool._roomy) for pool in _pools(foyer)),
     "deadlines": lambda foyer: len(foyer._wheel),
 }
 """Of connections that have ended: nothing either."""
@@ -65,7 +78,8 @@ def left(foyer: Foyer, counted: dict[str, Callable[[Foyer], int]]) -> dict[str, 
 
 
 def _connections(foyer: Foyer) -> list[BrowserConnection | UpstreamConnection]:
-    return [*foyer._listener._connections, *_upstream(foyer)._connections]
+    upstream = [connection for pool in _pools(foyer) for connection in pool._connections]
+    return [*foyer._listener._connections, *upstream]
 
 
 def _missing(connection: BrowserConnection | UpstreamConnection) -> int:

@@ -112,7 +112,7 @@ class Reviews:
     def pass_time(self, seconds: int) -> None:
         """Time passes, second by second, and reviews are answered in the one that they are asked in."""
         product = self.pairing.product
-        shared = product._foyer._service._shared  # type: ignore[union-attr]
+        shared = product.target().shared
 
         def answered() -> bool:
             self.answer()
