@@ -33,16 +33,44 @@ class Refused(NamedTuple):
     """The wait as `Retry-After` has it: whole seconds, rounded up, at least one."""
 
 
+class Pace:
+    """At most `burst` at once and `rate` a second in the long run: the arithmetic of one bucket."""
+
+    __slots__ = ("interval", "until_full")
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self.interval = max(1, int(_SECOND / rate))
+        """Nanoseconds in which a token comes."""
+        self.until_full = burst * self.interval
+        """Nanoseconds in which an empty bucket is full."""
+
+    def spend(self, full: int, at: int) -> int | Refused:
+        """When a bucket that is full at `full` will be once a token is taken at `at`, if there is one."""
+        full = max(full, at) + self.interval
+        wait = full - at - self.until_full
+        if wait > _SLACK:
+            return Refused(wait / _SECOND, max(1, -((_SLACK - wait) // _SECOND)))
+        return full
+
+    def passed(self, full: int, at: int) -> Passed:
+        """What is said of a bucket that will be full at `full`."""
+        return Passed(min(1.0, (full - at) / self.until_full))
+
+
+def nanoseconds(now: float) -> int:
+    """A time as the buckets reckon it."""
+    return round(now * _SECOND)
+
+
 class Rate(Generic[K]):
     """At most `burst` at once and `rate` a second in the long run, for each key."""
 
-    __slots__ = ("_before", "_full", "_interval", "_since", "_until_full", "burst", "rate")
+    __slots__ = ("_before", "_full", "_pace", "_since", "burst", "rate")
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate = rate
         self.burst = burst
-        self._interval = max(1, int(_SECOND / rate))
-        self._until_full = burst * self._interval
+        self._pace = Pace(rate, burst)
         # When each bucket is full again. Two generations: one not asked for a whole refill is full.
         self._full: dict[K, int] = {}
         self._before: dict[K, int] = {}
@@ -50,23 +78,22 @@ class Rate(Generic[K]):
 
     def take(self, key: K, now: float) -> Passed | Refused:
         """Spends a token of `key`'s, where there is one."""
-        at = round(now * _SECOND)
+        at = nanoseconds(now)
         self._forget(at)
         full = self._full.get(key)
         if full is None:
             full = self._before.get(key, at)
-        full = max(full, at) + self._interval
-        wait = full - at - self._until_full
-        if wait > _SLACK:
-            return Refused(wait / _SECOND, max(1, -((_SLACK - wait) // _SECOND)))
-        self._full[key] = full
-        return Passed(min(1.0, (full - at) / self._until_full))
+        spent = self._pace.spend(full, at)
+        if isinstance(spent, Refused):
+            return spent
+        self._full[key] = spent
+        return self._pace.passed(spent, at)
 
     def _forget(self, at: int) -> None:
         """After two refills nobody in the older generation can be short of anything."""
         age = at - self._since
-        if age >= self._until_full:
-            self._before = self._full if age < 2 * self._until_full else {}
+        if age >= self._pace.until_full:
+            self._before = self._full if age < 2 * self._pace.until_full else {}
             self._full = {}
             self._since = at
 
