@@ -10,6 +10,7 @@ from typing import Protocol
 
 from foyer.bound import Bound
 from foyer.gate.admission import Admission, Admitted
+from foyer.gate.callers import Callers
 from foyer.gate.limits import Limits
 from foyer.gate.rate import Rate, Refused
 from foyer.gate.slots import Slots
@@ -53,12 +54,13 @@ class Gate:
         now: Callable[[], float],
         clock: Callable[[], float],
         usage: Mapping[Bound, Observed],
+        callers: Callers | None = None,
     ) -> None:
         """`keyring` gives the keys in force; `origin` is the configured one; the timeout is in seconds.
 
         `absolute_timeout` may be changed at any time: the sessions that are out there are judged by it.
         `now` is the wheel's clock and `clock` wall-clock time, in seconds. `usage` takes what share of each
-        bound was used.
+        bound was used. Without `callers` people are held to no rate, only their sessions.
         """
         self.registry = Registry()
         self.limits = limits
@@ -77,6 +79,7 @@ class Gate:
         self._origin = origin.encode("ascii")
         self._rate = Rate[SessionID](limits.session_request_rate, limits.session_request_burst)
         self._usage = usage
+        self._callers = callers
 
     def session(self, head: RequestHead) -> Session | None:
         """The live session of a request, or None."""
@@ -94,6 +97,9 @@ class Gate:
         passed = self._rate.take(session.session_id, now)
         if isinstance(passed, Refused):
             return _too_fast(self.limits, passed)
+        too_many = None if self._callers is None else self._callers.refusal(session, now)
+        if too_many is not None:
+            return too_many
         slots = self.requests if kind is Kind.REQUEST else self.streams
         taken = slots.take(session.session_id)
         if isinstance(taken, Bound):

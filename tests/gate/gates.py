@@ -2,6 +2,7 @@
 
 from foyer.bound import MEASURED, Bound
 from foyer.gate.admission import Admission
+from foyer.gate.callers import Callers
 from foyer.gate.gate import Gate, Kind
 from foyer.gate.limits import Limits
 from foyer.gate.wheel import TICK, Wheel
@@ -46,7 +47,13 @@ class Open:
 class World:
     """A gate whose seconds a test lets pass: `monotonic` is the wheel's clock, `wall` the sessions'."""
 
-    def __init__(self, limits: Limits | None = None, absolute_timeout: float = 8 * 3600.0) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        absolute_timeout: float = 8 * 3600.0,
+        *,
+        callers: Callers | None = None,
+    ) -> None:
         self.monotonic = 1000.25
         self.wall = float(ALICE.issued_at + 60)
         self.wheel = Wheel(self.monotonic)
@@ -60,6 +67,7 @@ class World:
             now=lambda: self.monotonic,
             clock=lambda: self.wall,
             usage=self.usage,
+            callers=callers,
         )
 
     def admit(self, session: Session = ALICE, kind: Kind = Kind.REQUEST) -> Open:
