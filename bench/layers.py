@@ -18,7 +18,6 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeAlias, cast
 
 from bench.messages import (
@@ -34,41 +33,46 @@ from bench.messages import (
 )
 from bench.rounds import Work
 from bench.sessions import ISSUED_AT, session
+from foyer.admission.cap import Cap
 from foyer.config import load
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
 from foyer.fleet.alone import Alone
 from foyer.fleet.reading import Common
+from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
-from foyer.front.front import Front, Kubernetes
+from foyer.front.front import Front
 from foyer.front.identified import Identified
 from foyer.front.local import Local
 from foyer.front.redemptions import Redemptions
 from foyer.front.streaming import Streaming
+from foyer.front.targets import Target
 from foyer.gate.gate import Gate
 from foyer.gate.limits import Limits
 from foyer.gate.wheel import Wheel
 from foyer.interruption import Interruption
-from foyer.k8s.call import ApiServer
 from foyer.k8s.incoming import Passed, incoming
 from foyer.k8s.outgoing import request_head
 from foyer.login.flow import Login, LoginSettings
 from foyer.login.issuer import Issuer
-from foyer.measures import Measures
+from foyer.measures import Measures, TargetMeasures
 from foyer.net.browser import BrowserConnection
+from foyer.net.health import Health
 from foyer.net.turn import Turn
 from foyer.net.upstream import Upstream, UpstreamConnection
-from foyer.net.whole import whole_answer
 from foyer.net.wire import Owner, Wire
 from foyer.observe import Log
 from foyer.pages.render import Pages
+from foyer.protocol import prefer
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.h1 import H1Client, H1Server
 from foyer.protocol.h2 import H2Client, H2Server
+from foyer.service import IssuerAsked
 from foyer.session.keys import Keyring
 from foyer.session.seal import COOKIE, seal
-from foyer.streams.scope import Targets
-from foyer.streams.source import Server
+from foyer.streams import scope
+from foyer.streams.budget import OpenSide
+from foyer.target import Leases
 
 KUBERNETES = b"kubernetes.example.test:6443"
 
@@ -318,8 +322,41 @@ async def _unfetched(
     raise AssertionError("nobody signs in here")
 
 
-def _never_later(turned: object) -> None:
-    raise AssertionError("no stream is opened here")
+def _never_soon(call: object) -> None:
+    raise AssertionError("nobody waits for a slot here")
+
+
+class _Target:
+    """The one API server, as far as a small GET has to do with it."""
+
+    shown = None
+    authority = KUBERNETES
+
+    def __init__(self, pool: Upstream) -> None:
+        self._leases = Leases()
+        self._cap = Cap(
+            64,
+            pool.open,
+            timeout=30.0,
+            wheel=pool.wheel,
+            now=time.monotonic,
+            soon=_never_soon,
+            counts=TargetMeasures(),
+        )
+
+    def way(self, head: RequestHead) -> OpenSide:
+        assert prefer.wait(head.fields) is None
+        return self._cap.open
+
+    def lease(self) -> Leases:
+        return self._leases.take()
+
+
+class _Targets:
+    names = scope.Targets(frozenset(("default",)), "default")
+
+    def __init__(self, pool: Upstream) -> None:
+        self.by_name = {"default": cast(Target, _Target(pool))}
 
 
 def _front(dialogue: Dialogue, pool: Upstream) -> Front:
@@ -345,8 +382,7 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
     )
     issuer = Issuer("https://issuer.test", "foyer", lambda: b"", _unfetched, lambda: 0.0, log)
     login = Login(LoginSettings(origin, ("openid",), 28_800.0), issuer, keyring)
-    server = ApiServer(partial(whole_answer, pool.open), KUBERNETES)
-
+    targets = _Targets(pool)
     redemptions = Redemptions(login, limits, time.monotonic, clock)
     return Front(
         gate=gate,
@@ -360,15 +396,8 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
             clock=clock,
             ready=lambda: True,
         ),
-        identified=Identified(gate=gate, pages=pages, server=server, clock=clock, origin=origin),
-        streaming=Streaming(
-            gate=gate,
-            server=Server(pool.open, KUBERNETES, gate.wheel, gate.now, _never_later, measures.watches_open),
-            shared=None,
-            targets=Targets(frozenset(("default",)), "default"),
-            log=log,
-            lenient=frozenset(),
-        ),
+        identified=Identified(gate=gate, pages=pages, targets=targets, origin=origin),
+        streaming=Streaming(gate=gate, targets=targets, log=log, lenient=frozenset()),
         fleeting=Fleeting(
             common=Common(Alone(0), time.monotonic, 0, 0, 0, measures.admission_refusals),
             targets=dict,
@@ -380,7 +409,8 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         log=log,
         measures=measures,
         overload=load([]).overload,
-        kubernetes=Kubernetes(pool, KUBERNETES),
+        targets=targets,
+        dependencies=Dependencies(IssuerAsked(Health(), redemptions), targets, time.monotonic, clock),
     )
 
 
