@@ -1,0 +1,294 @@
+"""Spec 06, fleet reads over sockets: three API servers behind one route, in every pairing."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from foyer.exchange.endings import Cause
+from tests.support.browsers import Exchange
+from tests.support.pairings import JSON, Entries, Pairing
+from tests.support.script import Aborted, Whole
+from tests.support.upstreams import H1Upstream, H2Upstream, Request
+
+NOTES = "/fleet/v1/apis/notes.example.com/v1/notes"
+PATH = b"/apis/notes.example.com/v1/notes"
+
+
+@pytest.fixture
+def targets() -> Entries:
+    return {"eu": {}, "us": {}, "asia": {}}
+
+
+@pytest.fixture
+def flags() -> dict[str, str]:
+    return {"max-target-answer-bytes": "100KiB", "max-fleet-items": "5", "memory-pool": "2MiB"}
+
+
+def upstreams(pairing: Pairing) -> dict[str, H1Upstream | H2Upstream]:
+    return {"eu": pairing.upstream, **pairing.others}
+
+
+def expect(pairing: Pairing, *names: str) -> dict[str, Request]:
+    """The request that each of these targets gets, all of them before one is answered."""
+    return {name: upstreams(pairing)[name].expect() for name in names or upstreams(pairing)}
+
+
+def note(name: str, day: int, **more: object) -> dict[str, object]:
+    created = f"2026-01-{day:02}T00:00:00Z"
+    return {"metadata": {"name": name, "namespace": "team", "creationTimestamp": created}, **more}
+
+
+def page(*notes: dict[str, object], token: str = "") -> bytes:
+    metadata = {"resourceVersion": "7", **({"continue": token} if token else {})}
+    document = {
+        "kind": "NoteList",
+        "apiVersion": "notes.example.com/v1",
+        "metadata": metadata,
+        "items": notes,
+    }
+    return json.dumps(document).encode()
+
+
+def answer(requests: Mapping[str, Request], **pages: bytes) -> None:
+    """Each of these targets gives its page, and every other an empty one."""
+    for name, request in requests.items():
+        request.answer(200, JSON, pages.get(name, page()))
+
+
+def read(exchange: Exchange) -> dict[str, object]:
+    """The list that came."""
+    assert isinstance(exchange.read_until_end(), Whole)
+    assert exchange.status == 200
+    document = json.loads(exchange.content)
+    assert isinstance(document, dict)
+    return document
+
+
+def names(document: dict[str, object]) -> list[str]:
+    items = document["items"]
+    assert isinstance(items, list)
+    return [f"{item['target']}/{item['object']['metadata']['name']}" for item in items]
+
+
+def refusal(exchange: Exchange) -> tuple[int, str, list[tuple[str, str]]]:
+    """Status, reason, and which targets failed how."""
+    exchange.read_until_end()
+    status = json.loads(exchange.content)
+    assert exchange.all("krm-foyer-interruption") == [status["reason"].encode()]
+    causes = status.get("details", {}).get("causes", [])
+    return exchange.status, status["reason"], [(cause["field"], cause["reason"]) for cause in causes]
+
+
+def test_every_target_is_asked_at_once_as_the_person_and_there_is_one_list(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES + "?labelSelector=a%3Db", [(b"Accept", b"application/yaml")])
+    requests = expect(pairing)
+    for request in requests.values():
+        assert (request.method, request.target) == (b"GET", PATH + b"?limit=500&labelSelector=a%3Db")
+        assert request.all("authorization") == [b"Bearer " + pairing.me.token]
+        assert request.all("accept") == [b"application/json"]
+        assert request.all("cookie") == []
+    answer(requests, eu=page(note("old", 1), note("new", 9)), us=page(note("two", 2)))
+    document = read(exchange)
+    first = {"kind": "Note", "apiVersion": "notes.example.com/v1", **note("old", 1)}
+    assert document == {
+        "kind": "FleetList",
+        "apiVersion": "foyer/v1",
+        "complete": True,
+        "metadata": {},
+        "items": [{"target": "eu", "object": first}, *document["items"][1:]],  # type: ignore[index]
+        "targets": [
+            {"name": "eu", "outcome": "ok", "status": 200, "items": 2},
+            {"name": "us", "outcome": "ok", "status": 200, "items": 1},
+            {"name": "asia", "outcome": "ok", "status": 200, "items": 0},
+        ],
+    }
+    assert names(document) == ["eu/old", "us/two", "eu/new"]
+    assert exchange.all("content-type") == [b"application/json"]
+    assert exchange.all("content-length") == [b"%d" % len(exchange.content)]
+    assert exchange.all("cache-control") == [b"no-store"]
+    assert exchange.all("krm-foyer-truncated") == []
+
+
+def test_pages_follow_each_other_at_each_target_by_itself(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES)
+    first = expect(pairing)
+    first["us"].answer(200, JSON, page(note("one", 1), token="a/b"))
+    [second] = expect(pairing, "us").values()
+    assert second.target == PATH + b"?limit=500&continue=a%2Fb"
+    second.answer(200, JSON, page(note("two", 2)))
+    answer({name: first[name] for name in ("eu", "asia")})
+    assert names(read(exchange)) == ["us/one", "us/two"]
+
+
+def test_head_is_the_same_without_the_content(pairing: Pairing) -> None:
+    lengths = []
+    for method in ("GET", "HEAD"):
+        exchange = pairing.get(NOTES + "?targets=us", method=method)
+        [request] = expect(pairing, "us").values()
+        assert request.method == b"GET"
+        answer({"us": request}, us=page(note("one", 1)))
+        whole = exchange.read_until_end()
+        assert isinstance(whole, Whole)
+        assert (whole.content == b"") == (method == "HEAD")
+        lengths += exchange.all("content-length")
+    assert lengths[0] == lengths[1] != b"0"
+
+
+@pytest.mark.parametrize("query", ["targets=asia,us", "targets=us,asia"])
+def test_only_the_targets_that_were_named_are_asked(pairing: Pairing, query: str) -> None:
+    exchange = pairing.get(f"{NOTES}?{query}")
+    answer(expect(pairing, "us", "asia"))
+    document = read(exchange)
+    assert [target["name"] for target in document["targets"]] == ["us", "asia"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "reason"),
+    [
+        ("limit=1&limit=1", 400, "BadRequest"),
+        ("limit=0", 400, "BadRequest"),
+        ("continue=made-up", 400, "BadRequest"),
+        ("watch=1", 400, "BadRequest"),
+        ("targets=mars", 404, "NotFound"),
+    ],
+)
+def test_a_malformed_read_asks_nobody_anything(
+    pairing: Pairing, query: str, status: int, reason: str
+) -> None:
+    exchange = pairing.get(f"{NOTES}?{query}")
+    assert refusal(exchange) == (status, reason, [])
+    for upstream in upstreams(pairing).values():
+        upstream.expect_nothing()
+
+
+def test_a_change_is_not_a_read_and_nobody_reads_without_a_session(pairing: Pairing) -> None:
+    exchange = pairing.post(NOTES, body=b"")
+    assert refusal(exchange)[:2] == (405, "MethodNotAllowed")
+    assert exchange.all("allow") == [b"GET, HEAD"]
+    assert refusal(pairing.browser.request("GET", NOTES))[:2] == (401, "Unauthorized")
+
+
+def test_more_than_a_list_may_have_is_cut_to_the_oldest_says_so_and_goes_on(pairing: Pairing) -> None:
+    before = pairing.product.measures.fleet_truncated
+    notes = {
+        "eu": page(*(note(f"e{day}", day) for day in (1, 4, 7))),
+        "us": page(*(note(f"u{day}", day) for day in (2, 3, 8))),
+    }
+    exchange = pairing.get(NOTES)
+    answer(expect(pairing), **notes)
+    first = read(exchange)
+    assert names(first) == ["eu/e1", "us/u2", "us/u3", "eu/e4", "eu/e7"]
+    assert (first["complete"], exchange.all("krm-foyer-truncated")) == (False, [b"true"])
+    assert pairing.product.measures.fleet_truncated == before + 1
+    exchange = pairing.get(f"{NOTES}?continue={first['metadata']['continue']}")  # type: ignore[index]
+    answer(expect(pairing), **notes)
+    second = read(exchange)
+    assert (names(second), second["complete"], second["metadata"]) == (["us/u8"], True, {})
+    assert exchange.all("krm-foyer-truncated") == []
+
+
+def test_more_than_the_memory_pool_holds_is_cut_as_well(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES)
+    requests = expect(pairing)
+    large = "x" * 90_000
+    for day in range(1, 15):
+        requests["eu"].answer(200, JSON, page(note(f"e{day}", 15 - day, text=large), token=f"{day}"))
+        requests |= expect(pairing, "eu")
+    answer(requests)
+    document = read(exchange)
+    assert names(document) == [f"eu/e{day}" for day in range(14, 9, -1)]
+    assert exchange.all("krm-foyer-truncated") == [b"true"]
+
+
+def test_an_answer_longer_than_the_bound_is_a_node_error_that_names_it(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES + "?partial=true")
+    requests = expect(pairing)
+    requests["eu"].respond(200, [*JSON, (b"content-length", b"102401")])  # dropped unread
+    requests["us"].respond(200, JSON)
+    requests["us"].send(bytes(102_401))  # and at the bound
+    answer({"asia": requests["asia"]}, asia=page(note("one", 1)))
+    document = read(exchange)
+    assert (names(document), document["complete"]) == (["asia/one"], False)
+    for target in document["targets"][:2]:  # type: ignore[index]
+        assert (target["outcome"], "status" in target, target["items"]) == ("node-error", False, 0)
+        assert "-max-target-answer-bytes" in target["error"]
+    for name in ("eu", "us"):
+        requests[name].expect_cancelled()
+
+
+def test_a_target_that_refuses_fails_all_of_it_with_its_status_as_a_cause(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES)
+    requests = expect(pairing)
+    status = {"kind": "Status", "code": 403, "message": 'notes is forbidden: User "ada" cannot list'}
+    requests["us"].answer(403, JSON, json.dumps(status).encode())
+    answer({name: requests[name] for name in ("eu", "asia")})
+    assert refusal(exchange) == (424, "TargetError", [("us", "node-error")])
+    assert b"cannot list" in exchange.content
+    [line] = pairing.logged("refused")
+    assert (line["by"], line["reason"], line["route"]) == ("foyer", "TargetError", "/fleet/v1")
+    assert "forbidden" not in json.dumps(pairing.log)
+
+
+def test_a_target_that_is_not_there_is_a_node_error_and_the_others_are_given_when_asked_for(
+    pairing: Pairing,
+) -> None:
+    exchange = pairing.get(NOTES + "?partial=true")
+    requests = expect(pairing)
+    requests["us"].reset()
+    answer({name: requests[name] for name in ("eu", "asia")}, eu=page(note("one", 1)))
+    document = read(exchange)
+    assert (names(document), document["complete"]) == (["eu/one"], False)
+    assert [target["outcome"] for target in document["targets"]] == ["ok", "node-error", "ok"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("partial", [True, False])
+def test_a_target_that_is_silent_is_a_time_out_at_the_deadline_and_is_asked_no_more(
+    pairing: Pairing, partial: bool
+) -> None:
+    query = "&partial=true" if partial else ""
+    exchange = pairing.get(f"{NOTES}?targets=eu,asia{query}", [(b"Prefer", b"respond-async, wait=1")])
+    requests = expect(pairing, "eu", "asia")
+    requests["asia"].respond(200, JSON)
+    requests["asia"].send(page()[:20])  # a part of it is no answer either
+    if partial:
+        document = read(exchange)
+        for target in document["targets"]:  # type: ignore[attr-defined]
+            assert target["outcome"] == "time-out"
+            assert "1 s" in target["error"]
+    else:
+        assert refusal(exchange) == (504, "TargetTimeout", [("eu", "time-out"), ("asia", "time-out")])
+    for request in requests.values():
+        request.expect_cancelled()
+
+
+@pytest.mark.parametrize("end", ["logout", "duration", "gone", "shutdown"])
+def test_whatever_ends_it_cancels_what_is_asked(pairing: Pairing, end: str) -> None:
+    exchange = pairing.get(NOTES)
+    requests = expect(pairing)
+    answer({"us": requests["us"]}, us=page(note("one", 1), token="more"))
+    requests |= expect(pairing, "us")
+    match end:
+        case "logout":
+            pairing.connect().request("POST", "/auth/logout", pairing.me.change).read_until_end()
+        case "gone":
+            pairing.browser.close()
+        case "duration":
+            pairing.product.cut(Cause.RESPONSE_DURATION)
+        case "shutdown":
+            pairing.product.cut(Cause.SHUTDOWN)
+    if end != "gone":
+        assert isinstance(exchange.read_until_end(), Aborted)
+    for request in requests.values():
+        request.expect_cancelled()
+
+
+def test_it_is_one_request_for_the_gate_however_many_targets(pairing: Pairing) -> None:
+    exchange = pairing.get(NOTES)
+    requests = expect(pairing)
+    assert pairing.product.ask(pairing.product.measures.requests_in_flight) == 1
+    answer(requests)
+    read(exchange)
+    pairing.script.until(
+        lambda: pairing.product.ask(pairing.product.measures.requests_in_flight) == 0, "the slot given back"
+    )
