@@ -21,6 +21,8 @@ LEVELS = (
     {"login", "k8s", "identity", "streams", "fleet", "pages"},
     {"net", "config", "observe", "measures"},
     {"front", "roots", "metrics"},
+    {"target"},
+    {"targets"},
     {"service"},
     {"app"},
     {"demo"},
