@@ -98,6 +98,15 @@ def not_admitted(gate: str, retry_after: int) -> Interruption:
     return Interruption(Reason.ADMISSION_TIMED_OUT, message, retry_after=retry_after, limit=gate)
 
 
+def target_full(failure: str) -> Interruption:
+    """The answer when a request found no slot at its target for as long as it could wait."""
+    message = (
+        "foyer sends this API server as much at once as it may, and there was no room in time."
+        " Nothing was sent: the request can be repeated."
+    )
+    return Interruption(Reason.TARGET_TIMEOUT, message, failure=failure)
+
+
 def _turned_away(reason: Reason, word: str, limit: float, message: str, retry_after: int) -> Interruption:
     cause = StatusCause("LimitReached", word, f"{limit:.15g}")
     return Interruption(reason, message, (cause,), retry_after=retry_after, limit=word)

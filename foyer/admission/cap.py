@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from foyer.admission.line import Line, Share, Soon
+from foyer.admission.line import Line, Share, Soon, State
 from foyer.admission.place import Place
 from foyer.exchange.ports import Cancellable, UpstreamReceiver
 from foyer.gate.wheel import Wheel
@@ -127,14 +127,21 @@ class _Slot(Share):
         if self._opened:
             self._pending = None
 
-    def expired(self) -> None:
+    def due(self, now: float) -> None:
         """None was free for as long as the request could wait."""
+        self.close()
         self._counts.refused += 1
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.upstream_gone(Failure.TARGET_FULL)
 
     # Of the receiver.
+
+    def expire(self) -> None:
+        """The time of whoever asks is over, by a finer clock than the wheel's."""
+        if self.state is State.WAITING:
+            self.close()
+            self.expired()
 
     def cancel(self) -> None:
         """Waits no longer, for a slot or for a connection. Whoever has a side cancels that."""

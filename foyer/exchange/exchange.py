@@ -33,7 +33,7 @@ from foyer.exchange.ports import (
     UpstreamReceiver,
     UpstreamSide,
 )
-from foyer.interruption import Interruption, Reason, bound_reached, not_admitted
+from foyer.interruption import Interruption, Reason, bound_reached, not_admitted, target_full
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer_native.inflate import GzipError, Inflater
 
@@ -466,12 +466,7 @@ def _too_large(limit: int) -> Interruption:
 def _unanswered(failure: Failure, retry_after: int) -> Interruption:
     match failure:
         case Failure.TARGET_FULL:
-            return Interruption(
-                Reason.TARGET_TIMEOUT,
-                "foyer sends this API server as much at once as it may, and there was no room in time."
-                " Nothing was sent: the request can be repeated.",
-                failure=failure.value,
-            )
+            return target_full(failure.value)
         case Failure.NOT_ADMITTED:
             return not_admitted("concurrency", retry_after)
         case _:

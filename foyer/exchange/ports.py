@@ -5,7 +5,7 @@ only queues bytes: each touched connection is flushed once at the end of the loo
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from foyer.protocol.events import Failure as Failure
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
@@ -152,6 +152,14 @@ class Cancellable(Protocol):
 
     def cancel(self) -> object:
         """Wait no longer."""
+
+
+@runtime_checkable
+class Expirable(Cancellable, Protocol):
+    """A wait that can say what it was for, where there is no time left."""
+
+    def expire(self) -> None:
+        """Wait no longer. Whoever waits is told by `upstream_gone` if it was for something of its own."""
 
 
 class Flow(Protocol):

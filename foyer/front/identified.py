@@ -23,7 +23,7 @@ from foyer.identity import access, answers, check
 from foyer.identity.access import Form
 from foyer.identity.check import Check
 from foyer.identity.recent import Recent
-from foyer.interruption import Interruption, Reason
+from foyer.interruption import Interruption, Reason, target_full
 from foyer.k8s import reviews
 from foyer.k8s.call import ApiServer
 from foyer.k8s.reviews import Decision, Refused, Rules, Unusable
@@ -31,7 +31,7 @@ from foyer.login import query as parameters
 from foyer.login.answers import redirect
 from foyer.observe import Asked, Named
 from foyer.pages.render import Pages
-from foyer.protocol.events import RequestHead
+from foyer.protocol.events import Failure, RequestHead
 from foyer.session.seal import Session
 
 
@@ -189,6 +189,8 @@ _TWO_TARGETS = Interruption(Reason.BAD_REQUEST, "target is given at most once.")
 
 
 def _unanswered(review: Unusable) -> Interruption:
+    if review.failure == Failure.TARGET_FULL.value:
+        return target_full(review.failure)
     return Interruption(
         Reason.UPSTREAM_UNAVAILABLE,
         "The API server gave no usable answer to what this page asks it.",

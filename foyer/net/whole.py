@@ -10,7 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from foyer.exchange.ports import Answer, Cancellable, FetchFailed, UpstreamReceiver, UpstreamSide
+from foyer.exchange.ports import (
+    Answer,
+    Cancellable,
+    Expirable,
+    FetchFailed,
+    UpstreamReceiver,
+    UpstreamSide,
+)
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 
 
@@ -25,7 +32,8 @@ async def whole_answer(
     """The answer to `head` and `content`, on the place that `open_side` finds.
 
     What frames the content and refuses a coding is added to the head here. `limit` bounds the
-    answer's content in bytes, `timeout` everything in seconds, the wait for a connection included.
+    answer's content in bytes, `timeout` everything in seconds, the wait for a connection included: it
+    fails by `Failure.TIMEOUT`, or by what it waited for all that time before it was asked.
     Raises `FetchFailed`; cancelled, it gives the request up.
     """
     fields = [*head.fields, (b"accept-encoding", b"identity")]
@@ -38,15 +46,28 @@ async def whole_answer(
         async with asyncio.timeout(timeout):
             return await call.answer
     except TimeoutError:
-        raise FetchFailed(Failure.TIMEOUT) from None
+        raise FetchFailed(call.late()) from None
     finally:
         call.leave()
+        # A failure's traceback has this frame, which would hold the failure by way of it: freed at once as well.
+        del call
 
 
 class _Call:
     """One question, as the upstream's side sees it."""
 
-    __slots__ = ("_content", "_head", "_limit", "_pieces", "_response", "_side", "_size", "answer", "waiting")
+    __slots__ = (
+        "_content",
+        "_failure",
+        "_head",
+        "_limit",
+        "_pieces",
+        "_response",
+        "_side",
+        "_size",
+        "answer",
+        "waiting",
+    )
 
     def __init__(self, head: RequestHead, content: bytes, limit: int) -> None:
         self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -58,6 +79,7 @@ class _Call:
         self._response: ResponseHead | None = None
         self._pieces: list[bytes] = []
         self._size = 0
+        self._failure = Failure.TIMEOUT
 
     def leave(self) -> None:
         """Whatever is still going on is given up."""
@@ -69,7 +91,15 @@ class _Call:
         if waiting is not None:
             waiting.cancel()
 
+    def late(self) -> Failure:
+        """Why it is: its time is over."""
+        waiting = self.waiting
+        if self._side is None and isinstance(waiting, Expirable):
+            waiting.expire()
+        return self._failure
+
     def _fail(self, failure: Failure) -> None:
+        self._failure = failure
         if not self.answer.done():
             self.answer.set_exception(FetchFailed(failure))
         self.leave()

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from foyer.exchange.ports import Cancellable, UpstreamReceiver
+from foyer.exchange.ports import Cancellable, Expirable, UpstreamReceiver
 from foyer.gate.rate import Rate, Refused
 
 OpenSide = Callable[[UpstreamReceiver], Cancellable]
@@ -91,6 +91,12 @@ class _Ticket:
             pending.cancel()  # given up while the place was looked for
         else:
             self._pending = pending
+
+    def expire(self) -> None:
+        """Its time is over: behind this line, what it waits for there may be to blame."""
+        pending = self._pending
+        if isinstance(pending, Expirable):
+            pending.expire()
 
     def cancel(self) -> None:
         """Wait no longer."""

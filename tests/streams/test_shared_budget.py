@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foyer.exchange.ports import Cancellable, UpstreamReceiver
+from foyer.exchange.ports import Cancellable, Expirable, UpstreamReceiver
 from foyer.streams.budget import Budget
 
 
@@ -100,16 +100,57 @@ def test_who_gives_up_costs_nothing_and_what_has_been_found_for_them_is_given_ba
 def test_one_that_is_given_up_while_its_place_is_looked_for_gives_it_back() -> None:
     scene = Scene(1)
     scene.ask(), scene.ask()
-    _, ticket = scene.ask()
-    found = scene._open
 
     def leaves(receiver: UpstreamReceiver) -> Cancellable:
         ticket.cancel()
-        return found(receiver)
+        return scene._open(receiver)
 
-    scene.budget._open_side = leaves
+    ticket = scene.budget.before(leaves)(Receiver())  # type: ignore[arg-type]
     scene.wait(2)
     assert scene.opened[-1][2].cancelled
+
+
+def test_ways_of_several_kinds_stand_in_one_line() -> None:
+    scene = Scene(1)
+    elsewhere: list[object] = []
+
+    def open_elsewhere(receiver: UpstreamReceiver) -> Cancellable:
+        elsewhere.append(receiver)
+        return Place()
+
+    way = scene.budget.before(open_elsewhere)
+    (first, _), second, third = scene.ask(), Receiver(), Receiver()
+    way(second), way(third)  # type: ignore[arg-type]
+    last, _ = scene.ask()
+    assert (scene.receivers, elsewhere) == ([first], [second])
+    scene.wait(1)
+    assert (scene.receivers, elsewhere) == ([first], [second, third])
+    scene.wait(1)
+    assert scene.receivers == [first, last]
+
+
+class Line(Place):
+    """A place that is waited for in another line."""
+
+    expired = False
+
+    def expire(self) -> None:
+        self.expired = True
+
+
+def test_one_whose_time_is_over_has_what_it_waits_for_behind_the_line_say_why() -> None:
+    scene = Scene(1)
+    lines: list[Line] = []
+
+    def open_line(receiver: UpstreamReceiver) -> Cancellable:
+        lines.append(Line())
+        return lines[-1]
+
+    tickets = [scene.budget.before(open_line)(Receiver()) for _ in range(3)]  # type: ignore[arg-type]
+    for ticket in tickets:
+        assert isinstance(ticket, Expirable)
+        ticket.expire()  # of the last nothing is known: it waits for this line itself
+    assert [line.expired for line in lines] == [True, True]
 
 
 def test_one_that_asks_again_as_it_is_served_stands_behind_the_others() -> None:
