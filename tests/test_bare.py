@@ -92,3 +92,21 @@ def test_another_method_on_what_is_there_is_a_405(target: str) -> None:
 def test_a_tunnel_is_refused_as_everywhere() -> None:
     assert Asked("/k8s/api", upgrade="websocket").status == 501
     assert Asked("foyer.test:443", "CONNECT").status == 501
+
+
+def test_it_is_held_to_the_limit_of_the_whole_server() -> None:
+    bare = Bare(
+        PAGES, Log(lambda line: True), Measures(), load(["-max-server-requests=1"]).overload, lambda: True
+    )
+
+    def asked(target: bytes) -> Browser:
+        browser = Browser()
+        bare.begin(browser, RequestHead(b"GET", target, [], ended=True))
+        return browser
+
+    first, second, probe = asked(b"/"), asked(b"/"), asked(b"/healthz")
+    assert [browser.head.status for browser in (first, second, probe) if browser.head] == [200, 503, 200]
+    for browser in (first, probe):
+        browser.take(1 << 20)
+    third = asked(b"/")
+    assert third.head is not None and third.head.status == 200

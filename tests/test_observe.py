@@ -332,6 +332,21 @@ def test_a_reader_that_stopped_costs_lines_and_never_a_wait() -> None:
     assert received == [line * taken]
 
 
+def test_lines_that_come_while_one_is_written_leave_together_and_in_order() -> None:
+    reading, writing = os.pipe2(os.O_DIRECT)  # a read brings one write, and no more of it than a page
+    writer = LineWriter(writing)
+    for number in range(1000):
+        assert writer(b"%d\n" % number)
+    writer.close(timeout=60)
+    os.close(writing)
+    pieces: list[bytes] = []
+    while piece := os.read(reading, 65_536):
+        pieces.append(piece)
+    os.close(reading)
+    assert b"".join(pieces) == b"".join(b"%d\n" % number for number in range(1000))
+    assert len(pieces) < 1000
+
+
 def test_a_reader_that_went_away_is_nobodys_trouble() -> None:
     reading, writing = os.pipe()
     os.close(reading)

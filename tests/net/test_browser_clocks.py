@@ -51,6 +51,7 @@ SECOND_LOOK = 10
 ONE = b"GET /a HTTP/1.1\r\nHost: foyer.test\r\n\r\n"
 UPLOAD = b"POST /a HTTP/1.1\r\nHost: foyer.test\r\nContent-Length: 1000000\r\n\r\n"
 PIECE = bytes(4096)
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"
 
 
 class CountedLoop(Loop):
@@ -107,7 +108,7 @@ class Encrypted:
 class Browser:
     """A browser's connection, and the application behind it: exchanges whose upstream a test plays."""
 
-    def __init__(self, tls: str | None = None) -> None:
+    def __init__(self, tls: str | None = None, turned_away: Callable[[bytes], bytes] | None = None) -> None:
         """`tls` is the protocol that ALPN chooses; None is plain HTTP, where the first bytes tell."""
         self.offline = Offline()
         self.offline.loop = self.loop = CountedLoop()
@@ -118,7 +119,9 @@ class Browser:
         self.pools: list[Pool] = []
         self.left = 0
         self._tls = tls
-        self.connection = BrowserConnection(self, self.offline.turn, self.offline.wheel, self._leave)
+        self.connection = BrowserConnection(
+            self, self.offline.turn, self.offline.wheel, self._leave, turned_away
+        )
         context = None if tls is None else server_context(tls, ORIGIN_HOST)
         wire = Wire(self.connection) if context is None else TLSWire(self.connection, context)
         self.transport = Transport(self.loop, self.connection.attach(wire))
@@ -354,6 +357,18 @@ def test_an_idle_connection_is_ended_75_seconds_after_its_last_response(tls: str
     browser.answer()
     browser.take()
     browser.ends_after(IDLE_TIME)
+
+
+@pytest.mark.parametrize("tls", [None, "http/1.1"])
+def test_a_connection_whose_requests_are_turned_away_unread_is_not_idle(tls: str | None) -> None:
+    browser = Browser(tls, lambda target: BUSY)
+    for _ in range(4):
+        browser.bring(ONE)
+        assert browser.take() == BUSY
+        browser.wait(50)
+        assert not browser.is_ended()
+    assert browser.heads == []
+    browser.ends_after(IDLE_TIME - 50)
 
 
 @pytest.mark.parametrize("tls", [None, "h2"])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.browsers import Exchange
-from tests.support.pairings import JSON, Pairing, SignedIn
+from tests.support.pairings import JSON, Pairing, Products, SignedIn
 from tests.support.script import Aborted, Fields, Whole
 from tests.support.upstreams import Request
 
@@ -181,6 +181,32 @@ def test_each_way_to_end_makes_room(pairing: Pairing) -> None:
     pairing.script.until(lambda: pairing.product.open_exchanges == 1, "room")
     watching(pairing)[1].end()
     other_request.end()
+
+
+LIMITS = {"max-server-requests": "3", "overload-retry-after": "9s", "user-request-rate": "5"}
+
+
+def test_a_reload_refuses_a_zero_by_name_and_leaves_a_change_for_a_restart(
+    browser_version: str, products: Products
+) -> None:
+    product = products.start("h2", True, dict(FULL))
+    pairing = products.pairing(browser_version, "h2", product)
+    for name, value in LIMITS.items():
+        before = product.flags.get(name)
+        product.flags[name] = "0"
+        product.reload()
+        line = pairing.logged("configuration refused")[-1]
+        assert line["flag"] == f"-{name}"
+        product.flags[name] = value
+        product.reload()
+        line = pairing.logged("restart needed")[-1]
+        assert line["flag"] == f"-{name}"
+        product.flags[name] = before or value
+    with served(pairing):
+        exchange = ask(pairing, PODS, pairing.me)
+        assert_turned_away(pairing, exchange, "Overloaded", "concurrency", "2")
+    pairing.leave()
+    product.stop()
 
 
 # The rate of one person

@@ -5,7 +5,7 @@ import pytest
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.floods import MAX_INFORMATIONAL
-from foyer.protocol.h1 import H1Client, H1Server
+from foyer.protocol.h1 import H1Client, H1Server, whole_response
 from tests.support.talk import Talk, answer, joined
 
 GET = b"GET /a HTTP/1.1\r\nHost: f\r\n\r\n"
@@ -249,6 +249,110 @@ def test_nothing_of_a_message_is_kept_once_it_was_passed_on(server: Talk[H1Serve
     server.hears(CHUNKED + b"FFFF\r\n" + b"y" * 0xFFFF + b"\r\n")
     assert server.codec.held == 0
     assert server.codec._h11.trailing_data == (b"", False)
+
+
+# What is answered unread.
+
+
+class TurningAway:
+    """An application that turns everything away but `/open`."""
+
+    def __init__(self) -> None:
+        self.targets: list[bytes] = []
+        self.talk: Talk[H1Server] = Talk(lambda sink: H1Server(sink, self.unread))
+
+    def unread(self, target: bytes) -> bytes:
+        self.targets.append(target)
+        return b"" if target == b"/open" else BUSY
+
+
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 4\r\n\r\nbusy"
+OPEN = b"GET /open HTTP/1.1\r\nHost: f\r\n\r\n"
+
+
+def test_a_request_that_is_not_worth_reading_is_answered_and_nobody_is_told() -> None:
+    server = TurningAway()
+    assert server.talk.hears(b"GET /a?b HTTP/1.1\r\nHost: f\r\nCookie: c\r\n\r\n") == []
+    assert (server.targets, server.talk.says()) == ([b"/a?b"], BUSY)
+
+
+def test_the_connection_goes_on_as_if_nothing_had_been_asked() -> None:
+    server = TurningAway()
+    for _ in range(3):
+        assert server.talk.hears(GET) == []
+        assert server.talk.says() == BUSY
+        assert not server.talk.codec.closing
+        assert not server.talk.codec.unread
+    assert server.talk.hears(OPEN) == ["1 GET /open ended"]
+    answer(server.talk.codec, 1)
+    assert server.talk.says() == OK
+    assert server.talk.hears(GET) == []
+    assert server.talk.says() == BUSY
+
+
+def test_pipelined_requests_are_turned_away_and_read_in_their_order() -> None:
+    server = TurningAway()
+    assert server.talk.hears(GET + NEXT + OPEN + GET) == ["1 GET /open ended"]
+    assert server.talk.says() == BUSY * 2
+    answer(server.talk.codec, 1)
+    server.talk.codec.proceed()
+    assert server.talk.says() == OK + BUSY
+    assert server.targets == [b"/a", b"/b", b"/open", b"/a"]
+
+
+def test_a_head_that_comes_byte_by_byte_is_turned_away_when_it_is_whole() -> None:
+    server = TurningAway()
+    assert server.talk.hears(*(bytes([octet]) for octet in GET)) == []
+    assert (server.targets, server.talk.says()) == ([b"/a"], BUSY)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        POST + b"hello",
+        CHUNKED + b"0\r\n\r\n",
+        b"HEAD /a HTTP/1.1\r\nHost: f\r\n\r\n",
+        b"GET /a HTTP/1.0\r\nHost: f\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: close\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nCONNECTION:keep-alive, Upgrade\r\n\r\n",
+        b"GET /a HTTP/1.1\r\nHost: f\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n",
+    ],
+)
+def test_what_asks_for_another_answer_is_read(request_: bytes) -> None:
+    """Content, a HEAD, HTTP/1.0 and a close: the application turns it away, if it does, in its own form."""
+    server = TurningAway()
+    assert server.talk.hears(request_)[0].split()[2] == "/a"
+    assert (server.targets, server.talk.says()) == ([], b"")
+
+
+@pytest.mark.parametrize("says", [b"keep-alive", b" Keep-Alive\t", b"\tkeep-alive"])
+def test_what_asks_for_no_more_than_the_usual_is_not(says: bytes) -> None:
+    server = TurningAway()
+    assert server.talk.hears(b"GET /a HTTP/1.1\r\nHost: f\r\nConnection:" + says + b"\r\n\r\n") == []
+    assert server.talk.says() == BUSY
+
+
+@pytest.mark.parametrize("broken", [b"GET /a\x7f HTTP/1.1\r\nHost: f\r\n\r\n", b"GET  /a HTTP/1.1\r\n\r\n"])
+def test_what_cannot_be_read_is_a_fault_before_it_is_anything_else(broken: bytes) -> None:
+    server = TurningAway()
+    assert server.talk.refuses(broken) == []
+    assert server.targets == []
+
+
+def test_a_connection_that_is_to_end_says_so_with_its_last_answer() -> None:
+    server = TurningAway()
+    server.talk.codec.go_away()
+    assert server.talk.hears(GET) == ["1 GET /a ended"]
+    answer(server.talk.codec, 1)
+    assert b"connection: close" in server.talk.says()
+
+
+def test_a_whole_response_is_what_h11_makes_of_it(server: Talk[H1Server]) -> None:
+    server.hears(GET)
+    fields: Fields = [(b"content-length", b"5"), (b"a", b"b"), (b"retry-after", b"1")]
+    server.codec.send_head(1, ResponseHead(503, fields))
+    server.codec.send_data(1, b"hello", True)
+    assert server.says() == whole_response(503, fields[1:], b"hello")
 
 
 def test_a_request_that_cannot_be_read_is_refused_and_the_connection_closed(server: Talk[H1Server]) -> None:
