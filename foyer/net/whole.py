@@ -49,7 +49,7 @@ async def whole_answer(
         raise FetchFailed(call.late()) from None
     finally:
         call.leave()
-        # A failure's traceback has this frame, which would hold the failure by way of it: freed at once as well.
+        # A failure's traceback has this frame, which by way of it would hold the failure: freed at once too.
         del call
 
 

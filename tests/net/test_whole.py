@@ -1,6 +1,7 @@
 """A whole answer or a failure: bounded, timed, and given up when nobody waits."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +153,20 @@ def test_half_an_answer_is_none(why: Failure) -> None:
 
 def test_without_a_connection_there_is_none() -> None:
     assert failure(lambda pool, task: pool.fail(Failure.TLS), at_once=False) is Failure.TLS
+
+
+def test_nothing_of_a_question_that_failed_waits_for_a_collection() -> None:
+    def questions() -> int:
+        return sum(type(each).__name__ == "_Call" for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = questions()
+        assert failure(lambda pool, task: pool.fail(Failure.TLS), at_once=False) is Failure.TLS
+        assert questions() == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("at_once", [True, False])
