@@ -132,6 +132,9 @@ class BrowserConnection(Connection):
 
     def attach(self, wire: Wire) -> Wire:
         """Gives the connection its wire."""
+        # Until the first read has been worked off, and after any that is not: what waits for its turn would
+        # be 96 KiB a connection, and 100 that come and leave at once 16 MiB.
+        wire.sparing = True
         self.wire = wire
         return wire
 
@@ -183,6 +186,7 @@ class BrowserConnection(Connection):
         if not codec.held and not self.sides:
             self._begun = now  # the first byte of a head, or of a frame that begins no request
         self._guarded(lambda: codec.receive(data, now))
+        self.wire.sparing = codec.unfinished
         if codec.unfinished:
             self.later()
         if self._has_enough(codec):

@@ -26,7 +26,7 @@ from foyer.net.turn import Turn
 from foyer.net.wire import TLSWire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
-from foyer.protocol.floods import TURN_WORK, Flood, FloodFault
+from foyer.protocol.floods import SERVER_TURN_WORK, Flood, FloodFault
 from foyer.protocol.h1 import H1Client
 from foyer.protocol.h2 import H2Client
 
@@ -86,7 +86,7 @@ class UpstreamConnection(Connection):
     def opened(self, protocol: str | None) -> None:
         """TLS is established."""
         self.codec = H2Client(self) if protocol == "h2" else H1Client(self)
-        self.codec.work = TURN_WORK
+        self.codec.work = SERVER_TURN_WORK
         if not self.codec.multiplexed:
             self.wire.keep_alive(QUIET_TIME, PING_TIME / _PINGS, _PINGS)
             self.ready()
@@ -130,7 +130,7 @@ class UpstreamConnection(Connection):
             return
         # A server that takes nothing has its work wait for that, unless it is over.
         if codec.unfinished and not codec.closing and (self._then or not self.wire.choked):
-            codec.work = TURN_WORK
+            codec.work = SERVER_TURN_WORK
             self._guarded(partial(codec.proceed, self.turn.now()))  # what is left of it then waits again
         if not codec.unfinished or codec.closing:
             super().go_on()
@@ -337,7 +337,7 @@ class UpstreamConnection(Connection):
         codec = self.codec
         if codec is None or self.wire.closing:
             return
-        codec.work = TURN_WORK
+        codec.work = SERVER_TURN_WORK
         self.drain()
         if codec.closing:
             self._all_gone(Failure.PROTOCOL)

@@ -103,6 +103,7 @@ class Wire(asyncio.BufferedProtocol):
         "closing",
         "congested",
         "flooded",
+        "sparing",
         "written",
     )
 
@@ -118,6 +119,7 @@ class Wire(asyncio.BufferedProtocol):
         self.closing = False
         self.broken = False  # TLS: by an alert of the peer's, a record that is none, or `flooded`
         self.flooded = False  # TLS: by records that bring nothing
+        self.sparing = False  # read in small pieces: the owner has more to do with what comes than others
 
     # asyncio's side.
 
@@ -130,7 +132,8 @@ class Wire(asyncio.BufferedProtocol):
         self._owner.opened(None)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return _BUFFERS.received
+        received = _BUFFERS.received
+        return received[:_SMALL_READ] if self.sparing else received
 
     def buffer_updated(self, nbytes: int) -> None:
         self._owner.received(bytes(_BUFFERS.received[:nbytes]))
@@ -301,7 +304,7 @@ class TLSWire(Wire):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         received = _BUFFERS.received
-        return received[:_SMALL_READ] if self._crumbs else received
+        return received[:_SMALL_READ] if self._crumbs or self.sparing else received
 
     def buffer_updated(self, nbytes: int) -> None:
         records = 0

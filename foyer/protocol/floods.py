@@ -38,11 +38,14 @@ is slow to answer sends a 102 now and then."""
 ALL = 1 << 62
 """Work without a bound, for whoever serves nobody else meanwhile."""
 
-TURN_WORK = 32
+TURN_WORK = 16
 """Work for one connection in one turn of the loop, in frames, chunks and such of some 15 us each. Then it is
 the others' turn (A15: they stay quick)."""
 
-HEAD_WORK = 12
+SERVER_TURN_WORK = 2 * TURN_WORK
+"""The same for a server's: one connection of theirs carries what a hundred people wait for."""
+
+HEAD_WORK = 6
 """Work that a request's head counts for, and one more for each KiB of it: its exchange begins with it."""
 
 _PRIORITY, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = 2, 4, 6, 7, 8, 9

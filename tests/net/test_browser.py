@@ -184,8 +184,10 @@ def test_a_half_closed_http1_0_browser_that_still_reads_sees_no_clean_end() -> N
 def test_hundreds_of_pipelined_requests_wait_their_turn_and_are_answered_in_order() -> None:
     connected = Connected()
     asked = b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(500))
-    connected.bring(asked)
     for number in range(500):
+        while asked and connected.transport.reads:
+            asked = asked[connected.transport.bring(asked) :]
+            connected.offline.run()
         assert [len(connected.application.heads), connected.application.heads[-1].target] == [
             number + 1,
             b"/%d" % number,

@@ -6,7 +6,7 @@ from foyer.net.turn import Turn
 from foyer.net.upstream import LINGER_TIME, PING_TIME, QUIET_TIME
 from foyer.net.wire import CHOKED
 from foyer.protocol.events import Failure
-from foyer.protocol.floods import MAX_INFORMATIONAL, TURN_WORK
+from foyer.protocol.floods import MAX_INFORMATIONAL, SERVER_TURN_WORK
 from tests.net.offline import Loop
 from tests.net.pools import Asker, Served, Server
 from tests.support.raw_frames import OK, Kind, data, frame, frames, headers
@@ -63,7 +63,7 @@ def test_a_servers_small_pieces_are_a_turns_work_at_a_time_and_all_arrive(versio
     while held(floods.served):
         before = len(floods.asker.content)
         floods.turn()
-        assert len(floods.asker.content) - before <= TURN_WORK
+        assert len(floods.asker.content) - before <= SERVER_TURN_WORK
     floods.server.move()
     assert floods.reads()
     floods.bring(END[version])
@@ -77,10 +77,10 @@ def test_in_how_many_reads_they_come_makes_no_difference() -> None:
     floods.bring(HEAD["h2"])
     floods.server.move()
     for _ in range(6):  # as a read of TLS brings it, a record at a time
-        floods.served.connection.received(PIECE["h2"] * (TURN_WORK - 5))
-    assert len(floods.asker.content) == TURN_WORK
+        floods.served.connection.received(PIECE["h2"] * (SERVER_TURN_WORK - 5))
+    assert len(floods.asker.content) == SERVER_TURN_WORK
     floods.server.move()
-    assert len(floods.asker.content) == 6 * (TURN_WORK - 5)
+    assert len(floods.asker.content) == 6 * (SERVER_TURN_WORK - 5)
 
 
 def test_one_server_of_many_goes_on_in_a_turn() -> None:
@@ -95,7 +95,7 @@ def test_one_server_of_many_goes_on_in_a_turn() -> None:
     while waiting:
         floods.turn()
         left = sum(map(held, floods.server.served))
-        assert waiting - left <= TURN_WORK * len(PIECE["h2"])
+        assert waiting - left <= SERVER_TURN_WORK * len(PIECE["h2"])
         waiting = left
     assert sum(len(asker.content) for asker in [floods.asker, *others]) == 5 * PIECES
 
@@ -122,7 +122,7 @@ def test_however_many_browsers_flood_a_server_has_its_turn() -> None:
     for browser in browsers:
         turn.later(browser)
     floods.bring(HEAD["h2"] + PIECE["h2"] * PIECES)
-    for _ in range(2 * PIECES // TURN_WORK + 4):  # a turn's work, and a turn to flush what came of it
+    for _ in range(2 * PIECES // SERVER_TURN_WORK + 4):  # a turn's work, and a turn to flush what came of it
         floods.turn()
     assert len(floods.asker.content) == PIECES
     assert max(browser.turns for browser in browsers) <= 1
@@ -209,7 +209,7 @@ def test_one_that_leaves_while_its_response_waits_is_told_nothing_more(version: 
     floods.asker.side.cancel()
     floods.server.move()
     assert floods.served.is_lost() is (version == "http/1.1")
-    assert len(floods.asker.content) <= TURN_WORK
+    assert len(floods.asker.content) <= SERVER_TURN_WORK
 
 
 # Floods.
@@ -307,7 +307,7 @@ def choked(then: bytes) -> Floods:
 
 def test_what_was_read_of_a_server_that_takes_nothing_waits_as_well() -> None:
     floods = choked(PIECE["h2"] * PIECES)
-    assert len(floods.asker.content) == TURN_WORK
+    assert len(floods.asker.content) == SERVER_TURN_WORK
     assert floods.served.transport is not None
     floods.served.transport.take()
     floods.server.offline.run()

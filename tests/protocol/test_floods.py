@@ -754,7 +754,13 @@ def test_a_turns_work_is_so_many_frames_or_so_few_heads() -> None:
     assert len(heard) == -(-TURN_WORK // HEAD_WORK)
     talk = server()
     talk.codec.work = TURN_WORK
-    assert len(talk.hears(b"".join(long_head(stream) for stream in range(1, 33, 2)))) == 1
+    turns = [len(talk.hears(b"".join(long_head(stream) for stream in range(1, 33, 2))))]
+    while talk.codec.unfinished:
+        before, talk.codec.work = len(talk.heard), TURN_WORK
+        talk.codec.proceed()
+        turns.append(len(talk.heard) - before)
+    assert max(turns) == 1
+    assert sum(turns) == 16
     pipelined = Talk(H1Server)
     pipelined.codec.work = TURN_WORK
     pipelined.hears(UPLOAD + b"1\r\nx\r\n" * 100)
