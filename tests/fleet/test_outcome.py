@@ -30,8 +30,15 @@ def test_a_list_with_status_200_is_a_page() -> None:
 @pytest.mark.parametrize("status", [201, 204, 301, 302, 400, 401, 403, 404, 410, 429, 500, 503, 599, 999])
 def test_any_other_status_is_a_node_error_with_that_status_though_it_be_a_list(status: int) -> None:
     found = judged(Answer(status, JSON, listed([])))
-    assert (found.kind, found.status, found.failure) == (Kind.NODE_ERROR, status, f"status_{status}")
+    assert (found.kind, found.status) == (Kind.NODE_ERROR, status)
     assert found.error == f"it answered {status}"
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"), [(403, "status_403"), (503, "status_503"), (302, "redirect"), (999, "protocol")]
+)
+def test_what_a_log_has_of_a_status_is_of_a_fixed_set(status: int, failure: str) -> None:
+    assert judged(Answer(status, JSON, b"")).failure == failure
 
 
 def test_a_refusal_is_told_in_its_own_sentence_as_far_as_that_is_one() -> None:
