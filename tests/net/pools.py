@@ -28,6 +28,33 @@ _ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _paths = itertools.count()
 
 
+class Held:
+    """What a request holds: told how far it has come in this order, and given back once."""
+
+    def __init__(self, *, until_head: bool = False) -> None:
+        self.heard: list[str] = []
+        self.opened_at = 0.0
+        self._until_head = until_head
+
+    @property
+    def is_held(self) -> bool:
+        return "closed" not in self.heard and not (self._until_head and "answered" in self.heard)
+
+    def opened(self, now: float) -> None:
+        assert self.heard == []
+        self.heard.append("opened")
+        self.opened_at = now
+
+    def answered(self) -> Held | None:
+        assert self.heard == ["opened"]
+        self.heard.append("answered")
+        return None if self._until_head else self
+
+    def close(self) -> None:
+        assert self.is_held, "given back twice"
+        self.heard.append("closed")
+
+
 class Asker:
     """Somebody with one request, and what became of it."""
 
@@ -40,6 +67,7 @@ class Asker:
         self.whole = False
         self.left = False
         self.pauses = False
+        self.place = Held()
         self._uploads = uploads
 
     @property
@@ -223,7 +251,7 @@ class Server:
 
     def ask(self, **options: bool) -> Asker:
         asker = Asker(**options)
-        self.pool.open(asker)
+        self.pool.open(asker, asker.place)
         self.move()
         return asker
 

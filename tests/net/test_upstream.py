@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, UpstreamConnection
 from foyer.protocol.events import Failure
-from tests.net.pools import Asker, Served, Server
+from tests.net.pools import Asker, Held, Served, Server
 from tests.support.raw_frames import OK, data, headers
 
 
@@ -378,7 +378,8 @@ class PoolLife(RuleBasedStateMachine):
         for _ in range(number):
             asker = Asker()
             self.askers.append(asker)
-            self.waiting[asker] = self.server.pool.open(asker)
+            asker.place = Held(until_head=len(self.askers) % 2 == 0)
+            self.waiting[asker] = self.server.pool.open(asker, asker.place)
         self.server.move()
 
     @rule(which=st.integers(0, 20))
@@ -449,6 +450,13 @@ class PoolLife(RuleBasedStateMachine):
     def nobody_waits_who_has_left(self) -> None:
         waits = sum(asker.side is None and not asker.over for asker in self.askers)
         assert self.server.pool.waiting == waits
+
+    @invariant()
+    def each_holds_its_place_from_the_beginning_to_its_head_or_its_end(self) -> None:
+        for asker in self.askers:
+            heard = asker.place.heard
+            assert ("opened" in heard) == (asker.side is not None)
+            assert asker.place.is_held == (not asker.over and (asker.status == 0 or heard[-1:] == ["opened"]))
 
     def teardown(self) -> None:
         """With a server that serves, everybody comes to an end, and then every connection does."""
