@@ -17,13 +17,17 @@ from bench.watches import TARGET as WATCH
 MOST = 1.0
 """Of what a served request costs."""
 
+FLOOD = (0.25, 0.5)
+"""The same of what a foyer that is full answers, over each version: it has to bear being asked again.
+Over HTTP/2 a head is read whatever is answered, as what it says is about its connection too (RFC 7541)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """A request that is refused with `status`. `goref` says whether the yardstick answers the same.
 
     `bounds` are flags of a foyer for this case alone, and `first` is what fills them: a GET, or a watch
-    that stays open.
+    that stays open. `most` is the aim over each version, of what a served one costs.
     """
 
     label: str
@@ -33,6 +37,7 @@ class Case:
     bounds: dict[str, str] = field(default_factory=dict)
     first: str = WATCH
     goref: bool = False
+    most: tuple[float, float] = (MOST, MOST)
 
 
 CASES = (
@@ -47,6 +52,13 @@ CASES = (
     ),
     Case("429, the session's requests", 429, bounds={"max-session-concurrent-requests": "1"}),
     Case("429, everybody's requests", 429, bounds={"max-concurrent-requests": "1"}),
+    Case(
+        "429, the person's rate",
+        429,
+        bounds={"user-request-rate": "0.001", "user-request-burst": "1"},
+        first=TARGET,
+    ),
+    Case("503, the whole server", 503, bounds={"max-server-requests": "1"}, most=FLOOD),
 )
 
 
@@ -69,7 +81,12 @@ def measure(amount: Amount, report: Report) -> None:
             table.row(f"foyer, {case.label}", ours)
             if len(measured) > 1:
                 table.row(f"goref, {case.label}", [cost[1] for cost in costs])
-            table.at_most("  of one served", [per(a, b[0]) for a, b in zip(ours, served, strict=True)], MOST)
+            shares = [per(a, b[0]) for a, b in zip(ours, served, strict=True)]
+            if len(set(case.most)) == 1:
+                table.at_most("  of one served", shares, case.most[0])
+            else:
+                table.at_most(f"  of one served, {VERSIONS[0]}", [shares[0], None], case.most[0])
+                table.at_most(f"  of one served, {VERSIONS[1]}", [None, shares[1]], case.most[1])
             for running in started:
                 bench.end(running)
 
