@@ -309,7 +309,7 @@ class UpstreamConnection(Connection):
 
     # The pool.
 
-    def join(self, receiver: UpstreamReceiver, place: Place | None) -> None:
+    def join(self, receiver: UpstreamReceiver, place: Place | None = None) -> None:
         """Gives `receiver` a side here. It sends its head at once."""
         if not self.sides and self.codec is not None and self.codec.multiplexed:
             self._heard = self.turn.now()
