@@ -10,9 +10,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from foyer.admission.line import Line, Share, Soon, State
+from foyer.admission.line import Line, Share, Soon
 from foyer.admission.place import Place
-from foyer.exchange.ports import Cancellable, UpstreamReceiver
+from foyer.exchange.ports import Cancellable, Expirable, UpstreamReceiver
 from foyer.gate.wheel import Wheel
 from foyer.protocol.events import Failure
 
@@ -82,7 +82,7 @@ class Cap:
         until: Until = Until.HEAD,
         deadline: float | None = None,
         place: Place | None = None,
-    ) -> Cancellable:
+    ) -> Expirable:
         """A slot for `receiver`, then a place on a connection: `upstream_open` or `upstream_gone`.
 
         `deadline` is on `now`'s clock and holds for the slot alone; without one, the timeout from now. Past
@@ -129,6 +129,9 @@ class _Slot(Share):
 
     def due(self, now: float) -> None:
         """None was free for as long as the request could wait."""
+        self._in_vain()
+
+    def _in_vain(self) -> None:
         self.close()
         self._counts.refused += 1
         receiver, self._receiver = self._receiver, None
@@ -140,8 +143,7 @@ class _Slot(Share):
     def expire(self) -> None:
         """The time of whoever asks is over, by a finer clock than the wheel's."""
         if self.state is State.WAITING:
-            self.close()
-            self.expired()
+            self._in_vain()
 
     def cancel(self) -> None:
         """Waits no longer, for a slot or for a connection. Whoever has a side cancels that."""
@@ -168,7 +170,7 @@ class _Slot(Share):
             self._place = self._place.answered()
         if self._until is Until.WHOLE:
             return self
-        super().close()
+        self.leave()
         return self._place
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from foyer.exchange.ports import Answer
 from foyer.interruption import Interruption, Reason, StatusCause
+from foyer.k8s.reviews import kind_of_status
 from foyer.protocol.events import Failure
 from foyer.streams import lists
 from foyer.streams.lists import Listed
@@ -81,7 +82,7 @@ def judged(answer: Answer, before: str) -> Listed | Outcome:
     if status != 200:
         message = said(answer.content).message if len(answer.content) <= MAX_REFUSAL_BYTES else ""
         error = f"it answered {status}" + (f": {message}" if message else "")
-        return Outcome(Kind.NODE_ERROR, status, error, _kind_of_status(status))
+        return Outcome(Kind.NODE_ERROR, status, error, kind_of_status(status))
     if not lists.is_json(answer.fields):
         return _no_list("it answered with something else than JSON")
     listed = lists.read(answer.content)
@@ -90,12 +91,6 @@ def judged(answer: Answer, before: str) -> Listed | Outcome:
     if len(listed.token) > MAX_TOKEN or (before and listed.token == before):
         return _no_list("its list does not go on from page to page")
     return listed
-
-
-def _kind_of_status(status: int) -> str:
-    if 300 <= status <= 399:
-        return "redirect"
-    return f"status_{status}" if 200 <= status <= 599 else "protocol"
 
 
 def _no_list(why: str) -> Outcome:

@@ -127,7 +127,7 @@ async def _review(
     if 400 <= answer.status <= 499:
         return _refused(answer)
     if answer.status not in (200, 201):
-        return Unusable(_kind_of_status(answer.status))
+        return Unusable(kind_of_status(answer.status))
     review = document.parse(answer.content) or {}
     status = review.get("status")
     return read(status) if isinstance(status, dict) else Unusable("document")
@@ -144,7 +144,8 @@ def _refused(answer: Answer) -> Refused | Unusable:
     return Refused(Answer(answer.status, fields, answer.content), message if is_text(message) else "")
 
 
-def _kind_of_status(status: int) -> str:
+def kind_of_status(status: int) -> str:
+    """The word of a fixed set, for the log, for a status that no answer should have had."""
     if 300 <= status <= 399:
         return "redirect"
     return f"status_{status}" if 200 <= status <= 599 else "protocol"

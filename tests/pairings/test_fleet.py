@@ -292,3 +292,38 @@ def test_it_is_one_request_for_the_gate_however_many_targets(pairing: Pairing) -
     pairing.script.until(
         lambda: pairing.product.ask(pairing.product.measures.requests_in_flight) == 0, "the slot given back"
     )
+
+
+class TestAFullCap:
+    """One slot a target, which another request has."""
+
+    @pytest.fixture
+    def flags(self) -> dict[str, str]:
+        return {"max-target-in-flight": "1"}
+
+    def test_it_is_a_time_out_that_says_so_and_nothing_was_sent(self, pairing: Pairing) -> None:
+        before = pairing.product.measures.targets["us"].refused
+        other = pairing.connect().request("GET", "/targets/us/k8s/api/v1/pods", pairing.me.fields)
+        [held] = expect(pairing, "us").values()
+        fields = [*pairing.me.fields, (b"Prefer", b"wait=1")]
+        exchange = pairing.connect().request("GET", NOTES + "?partial=true", fields)
+        answer(expect(pairing, "eu", "asia"), eu=page(note("one", 1)))
+        document = read(exchange)
+        assert names(document) == ["eu/one"]
+        [found] = [target for target in document["targets"] if target["name"] == "us"]  # type: ignore[attr-defined]
+        assert (found["outcome"], found["items"]) == ("time-out", 0)
+        assert "cap" in found["error"] and "nothing was sent" in found["error"]
+        assert pairing.product.measures.targets["us"].refused == before + 1
+        pairing.upstream.expect_nothing()
+        held.answer(200, JSON, b"{}")
+        other.read_until_end()
+
+    def test_one_that_is_free_in_time_is_asked_then(self, pairing: Pairing) -> None:
+        other = pairing.connect().request("GET", "/targets/us/k8s/api/v1/pods", pairing.me.fields)
+        [held] = expect(pairing, "us").values()
+        exchange = pairing.connect().request("GET", NOTES, pairing.me.fields)
+        answer(expect(pairing, "eu", "asia"))
+        held.answer(200, JSON, b"{}")
+        other.read_until_end()
+        answer(expect(pairing, "us"), us=page(note("one", 1)))
+        assert names(read(exchange)) == ["us/one"]
