@@ -127,11 +127,8 @@ class _Slot(Share):
         if self._opened:
             self._pending = None
 
-    def due(self, now: float) -> None:
+    def expired(self) -> None:
         """None was free for as long as the request could wait."""
-        self._in_vain()
-
-    def _in_vain(self) -> None:
         self.close()
         self._counts.refused += 1
         receiver, self._receiver = self._receiver, None
@@ -139,11 +136,6 @@ class _Slot(Share):
             receiver.upstream_gone(Failure.TARGET_FULL)
 
     # Of the receiver.
-
-    def expire(self) -> None:
-        """The time of whoever asks is over, by a finer clock than the wheel's."""
-        if self.state is State.WAITING:
-            self._in_vain()
 
     def cancel(self) -> None:
         """Waits no longer, for a slot or for a connection. Whoever has a side cancels that."""

@@ -134,17 +134,62 @@ class Share(ABC):
 
     @abstractmethod
     def expired(self) -> None:
-        """Its time was up before its turn. It has been closed."""
+        """It was too late. Nothing is held, and nobody waits."""
 
     def due(self, now: float) -> None:
         """The deadline has come (`foyer.gate.wheel.Timed`)."""
-        self.close()
-        self.expired()
+        self.expire()
+
+    def expire(self) -> None:
+        """Its time is over, if it still waits: by the wheel, or by the finer clock of whoever asks."""
+        if self.state is State.WAITING:
+            self.leave()
+            self.expired()
 
     def close(self) -> None:
         """Waits no longer, or gives it back. More than once is once."""
+        self.leave()
+
+    def leave(self) -> None:
+        """As `close`, for the line alone."""
         state, self.state = self.state, State.OVER
         if state is State.HELD:
             self.line.give_back(self.size)
         elif state is State.WAITING:
             self.line.leave(self)
+
+
+class Told(Share):
+    """One whose holder is told by a call: `granted` or `expired`, whichever it is, once."""
+
+    __slots__ = ("_expired", "_granted")
+
+    def __init__(
+        self, line: Line, size: int, granted: Callable[[], None], expired: Callable[[], None]
+    ) -> None:
+        super().__init__(line, size)
+        self._granted: Callable[[], None] | None = granted
+        self._expired: Callable[[], None] | None = expired
+
+    def granted(self) -> None:
+        """Tells that it is held."""
+        tell = self._granted
+        self._forget()
+        assert tell is not None
+        tell()
+
+    def expired(self) -> None:
+        """Tells that it was too late."""
+        tell = self._expired
+        self._forget()
+        assert tell is not None
+        tell()
+
+    def close(self) -> None:
+        """Waits no longer, or gives it back; its holder is told nothing any more."""
+        self._forget()
+        super().close()
+
+    def _forget(self) -> None:
+        # The holder has this as well: without their cycle both are freed at once, not at a collection.
+        self._granted = self._expired = None
