@@ -18,6 +18,7 @@ from h2.settings import SettingCodes
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import BrowserReceiver, BrowserSide, UpstreamReceiver
 from foyer.net.browser import BrowserConnection
+from foyer.net.health import Health
 from foyer.net.upstream import UpstreamConnection
 from foyer.net.wire import Wire
 from foyer.protocol.events import Failure, Fields, RequestHead
@@ -231,6 +232,7 @@ class _Pool:
 
     def __init__(self, offline: Offline) -> None:
         self.wheel = offline.wheel
+        self.health = Health()
 
     def usable(self, connection: UpstreamConnection) -> None:
         pass
