@@ -16,6 +16,7 @@ from foyer.exchange.endings import Cause
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserReceiver, BrowserSide, UpstreamReceiver
 from foyer.net.browser import BrowserConnection
+from foyer.net.health import Health
 from foyer.net.upstream import UpstreamConnection
 from foyer.net.wire import Wire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
@@ -24,6 +25,7 @@ from tests.fuzz import frames
 from tests.fuzz.messages import WORDS
 from tests.fuzz.target import Target, cut, joined, parted, with_whims
 from tests.net.offline import Offline, SpokenWire, Transport
+from tests.net.pools import Held
 from tests.support import raw_frames as raw
 from tests.support.near_misses import GLUED, REQUESTS, RESPONSES
 
@@ -156,8 +158,10 @@ class Serving:
     def __init__(self, protocol: str, whims: bytes) -> None:
         self.offline = Offline()
         self.wheel = self.offline.wheel
+        self.health = Health()
         self.services = Services()
         self.browsers: list[Browser] = []
+        self.places: list[Held] = []
         self.exchanges: list[Exchange] = []
         self.lost_with: list[Failure] = []
         self._whims: Iterator[int] = cycle(whims or b"\0")
@@ -187,7 +191,9 @@ class Serving:
         self.exchanges.append(exchange)
 
         def place(receiver: UpstreamReceiver) -> _Place:
-            connection.join(receiver)
+            held = Held()
+            self.places.append(held)
+            connection.join(receiver, held)
             return _Place()
 
         exchange.forward(RequestHead(method, b"/", [], authority=b"api", ended=head.ended), place, BOUNDS)
@@ -242,6 +248,7 @@ class Serving:
         assert len(self.services.endings) == len(self.exchanges)
         assert len(self.lost_with) == 1
         assert not self.connection.sides and self.connection.codec is None
+        assert not any(place.is_held for place in self.places)
         for browser in self.browsers:
             assert browser.most_queued <= HELD
         assert len(self.wheel) == 0
