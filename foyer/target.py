@@ -16,6 +16,8 @@ from functools import partial
 from typing import TypeVar
 
 from foyer.admission.cap import Cap, Until
+from foyer.admission.limit import ReadLimit
+from foyer.admission.reads import Reads
 from foyer.config import ConfigError, OverloadConfig, StreamsConfig, TargetConfig, contents
 from foyer.exchange.ports import Answer
 from foyer.gate.wheel import Wheel
@@ -116,14 +118,28 @@ class Target:
             server.host, server.port, entry.roots.context, turn, replica.wheel, self._flooded, self.health
         )
         measures = replica.measures.targets.setdefault(self.name, TargetMeasures())
+        soon = asyncio.get_running_loop().call_soon
         self._cap = Cap(
             replica.overload.max_target_in_flight,
             self._pool.open,
             timeout=replica.overload.target_timeout,
             wheel=replica.wheel,
             now=turn.now,
-            soon=asyncio.get_running_loop().call_soon,
+            soon=soon,
             counts=measures,
+        )
+        self.reads = Reads(
+            ReadLimit(
+                replica.overload.max_target_in_flight,
+                replica.overload.target_wait_threshold,
+                wheel=replica.wheel,
+                soon=soon,
+                wait=measures.wait,
+            ),
+            self._cap,
+            wait=replica.overload.admission_wait,
+            now=turn.now,
+            refusals=replica.measures.admission_refusals,
         )
         self.people = ApiServer(self.ask, self.authority, replica.overload.max_target_answer_bytes)
         self.recent = Recent(partial(reviews.who, self.people), replica.clock)
@@ -211,13 +227,15 @@ class Target:
     # Ways up.
 
     def way(self, head: RequestHead) -> OpenSide:
-        """The way up for a browser's request, within its own time: a slot until the head of its answer."""
+        """The way up for a browser's request, within its own time: a slot until the head of its answer.
+
+        A read (what has no effect, whatever comes of it) is let in before it asks for one.
+        """
+        way = self.reads.open if head.method in (b"GET", b"HEAD") else self._cap.open
         wait = prefer.wait(head.fields)
         if wait is None:
-            return self._cap.open
-        return partial(
-            self._cap.open, deadline=self.server.now() + min(wait, self._replica.overload.target_timeout)
-        )
+            return way
+        return partial(way, deadline=self.server.now() + min(wait, self._replica.overload.target_timeout))
 
     async def ask(self, head: RequestHead, content: bytes, *, limit: int, timeout: float) -> Answer:
         """A whole answer: an `Ask`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 
 from foyer.config import ConfigError, SignInConfig, TargetConfig
 from foyer.net.files import FileError
@@ -43,10 +42,13 @@ class Targets:
 
     def _count(self, name: str) -> None:
         """Its gauges: a target that is gone has nothing, and one that is retired what it still has."""
-        self._replica.measures.targets[name].in_flight = partial(self._in_flight, name)
+        measures = self._replica.measures.targets[name]
+        measures.in_flight = lambda: sum(target.in_flight for target in self._called(name))
+        measures.read_limit = lambda: sum(target.reads.limit.limit for target in self._called(name))
+        measures.reads_admitted = lambda: sum(target.reads.limit.admitted for target in self._called(name))
 
-    def _in_flight(self, name: str) -> int:
-        return sum(target.in_flight for target in self._all() if target.name == name)
+    def _called(self, name: str) -> Iterator[Target]:
+        return (target for target in self._all() if target.name == name)
 
     def _all(self) -> list[Target]:
         return [*self._by_name.values(), *self._retired]

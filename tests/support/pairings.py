@@ -55,6 +55,7 @@ ROOMY: dict[str, str] = {
     "session-request-burst": "100000",
     "max-session-concurrent-requests": "100000",
     "max-concurrent-requests": "100000",
+    "max-target-in-flight": "100000",
     "max-response-bytes": "1GiB",
     "metrics-listen": "",
 }
