@@ -1,0 +1,145 @@
+"""Spec 06, Memory, and the seed's: reads reserve from one pool, and never more than there is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foyer.admission.line import State
+from foyer.admission.pool import MemoryPool, Reservation
+from tests.admission.worlds import World
+
+
+class Gate:
+    """A pool of 100 bytes, and who has come to it."""
+
+    def __init__(self, size: int = 100) -> None:
+        self.world = World()
+        self.pool = MemoryPool(size, wheel=self.world.wheel, soon=self.world.soon)
+        self.told: list[str] = []
+
+    def ask(self, size: int, name: str = "") -> Reservation:
+        reservation = self.pool.reservation(
+            size, lambda: self.told.append(name), lambda: self.told.append(f"{name} too late")
+        )
+        assert reservation is not None
+        reservation.ask(self.world.clock.now + 10)
+        return reservation
+
+
+def test_what_is_free_is_reserved_at_once_and_the_rest_is_waited_for() -> None:
+    gate = Gate()
+    gate.ask(60, "ada")
+    gate.ask(40, "bob")
+    gate.ask(1, "eve")
+    assert gate.told == ["ada", "bob"]
+    assert (gate.pool.reserved, gate.pool.waiting) == (100, 1)
+
+
+def test_a_small_read_does_not_pass_a_large_one_that_came_before() -> None:
+    gate = Gate()
+    first = gate.ask(60, "ada")
+    gate.ask(60, "bob")
+    gate.ask(1, "eve")
+    assert gate.told == ["ada"]
+    first.close()
+    gate.world.turn()
+    assert gate.told == ["ada", "bob", "eve"]
+
+
+def test_more_than_the_whole_pool_is_not_waited_for() -> None:
+    gate = Gate()
+    assert gate.pool.reservation(101, lambda: None, lambda: None) is None
+    assert gate.ask(100).size == 100
+
+
+def test_a_reservation_grows_at_once_or_not_at_all() -> None:
+    gate = Gate()
+    first = gate.ask(60)
+    assert first.grow(30)
+    assert not first.grow(11)
+    assert (first.size, gate.pool.reserved) == (90, 90)
+    assert first.grow(10)
+
+
+def test_who_holds_some_grows_before_who_holds_none() -> None:
+    """Else a read that needs a little more would wait for one that waits for it."""
+    gate = Gate()
+    first = gate.ask(60)
+    gate.ask(50, "bob")
+    assert first.grow(40)
+    first.close()
+    gate.world.turn()
+    assert gate.told == ["", "bob"]
+
+
+def test_a_reservation_that_is_not_held_cannot_grow() -> None:
+    gate = Gate()
+    first = gate.ask(60)
+    waiting = gate.ask(50)
+    assert not waiting.grow(1)
+    first.close()
+    assert not first.grow(1)
+    assert gate.pool.reserved == 0
+
+
+def test_what_was_not_needed_is_given_back_and_the_next_has_it() -> None:
+    gate = Gate()
+    first = gate.ask(90)
+    gate.ask(50, "bob")
+    first.shrink_to(95)
+    assert first.size == 90
+    first.shrink_to(40)
+    gate.world.turn()
+    assert gate.told == ["", "bob"]
+    first.close()
+    assert gate.pool.reserved == 50
+
+
+def test_all_of_it_is_given_back_once() -> None:
+    gate = Gate()
+    first = gate.ask(30)
+    gate.ask(20)
+    assert first.grow(10)
+    first.close()
+    first.close()
+    first.shrink_to(0)
+    assert gate.pool.reserved == 20
+
+
+def test_who_waited_for_too_long_is_told_so_and_holds_nothing() -> None:
+    gate = Gate()
+    gate.ask(60, "ada")
+    gate.ask(60, "bob")
+    gate.world.wait(12)
+    assert gate.told == ["ada", "bob too late"]
+    assert gate.pool.reserved == 60
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["ask", "close", "grow", "shrink", "wait"]), st.integers(0, 100)), max_size=60
+)
+
+
+@given(STEPS)
+def test_no_more_is_reserved_than_there_is_and_no_byte_is_lost(steps: list[tuple[str, int]]) -> None:
+    gate, all_of_them = Gate(), list[Reservation]()
+    for step, value in steps:
+        some = all_of_them[value % len(all_of_them)] if all_of_them else None
+        match step:
+            case "ask":
+                all_of_them.append(gate.ask(value))
+            case "wait":
+                gate.world.wait(value % 5)
+            case "close" if some is not None:
+                some.close()
+            case "grow" if some is not None:
+                free = gate.pool.size - gate.pool.reserved
+                held = some.state is State.HELD
+                assert some.grow(value) is (held and value <= free)
+            case "shrink" if some is not None:
+                some.shrink_to(value)
+        gate.world.turn()
+        assert 0 <= gate.pool.reserved <= gate.pool.size
+    for reservation in all_of_them:
+        reservation.close()
+    gate.world.turn()
+    assert gate.pool.reserved == gate.pool.waiting == len(gate.world.wheel) == 0
