@@ -259,6 +259,9 @@ class Exchange:
         self._request_ended = True
         if self._upstream is not None:
             self._upstream.finish()
+        elif self.state is State.WAITING:
+            # No more can gather, and over HTTP/1.1 nobody sees a browser leave that is not read.
+            self.browser.resume()
 
     @contained
     def browser_gone(self) -> None:

@@ -66,6 +66,17 @@ def test_content_that_comes_before_a_place_upstream_waits_and_goes_up_in_order()
     assert not scene.browser.paused
 
 
+def test_once_all_of_its_content_has_come_a_browser_that_waits_is_read_and_seen_to_leave() -> None:
+    scene = Scene(asked(b"POST", ended=False), at_once=False)
+    scene.exchange.request_body(b"one")
+    assert scene.browser.paused
+    scene.exchange.request_end()
+    assert not scene.browser.paused
+    scene.browser.leave()
+    assert scene.pool.cancelled
+    assert scene.services.endings == [BrowserGone()]
+
+
 def test_the_browser_is_told_to_go_on_once_its_content_has_a_place_to_go() -> None:
     request = asked(b"POST", ended=False, fields=[(b"expect", b"100-Continue")])
     scene = Scene(request, at_once=False)
