@@ -69,9 +69,9 @@ def test_content_that_comes_before_a_place_upstream_waits_and_goes_up_in_order()
 def test_once_all_of_its_content_has_come_a_browser_that_waits_is_read_and_seen_to_leave() -> None:
     scene = Scene(asked(b"POST", ended=False), at_once=False)
     scene.exchange.request_body(b"one")
-    assert scene.browser.paused
+    before = scene.browser.paused
     scene.exchange.request_end()
-    assert not scene.browser.paused
+    assert (before, scene.browser.paused) == (True, False)
     scene.browser.leave()
     assert scene.pool.cancelled
     assert scene.services.endings == [BrowserGone()]

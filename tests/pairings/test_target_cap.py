@@ -36,7 +36,7 @@ def flags() -> dict[str, str]:
 
 def asked(pairing: Pairing, target: str = PODS, fields: Fields | None = None) -> Exchange:
     """A change, which passes no gate of reads, on a connection of its own."""
-    return pairing.connect().request("POST", target, [*pairing.me.change, *(fields or [])], b"{}")
+    return pairing.connect().request("DELETE", target, [*pairing.me.change, *(fields or [])])
 
 
 def filled(
