@@ -102,7 +102,7 @@ def test_a_request_that_has_a_connection_is_not_given_up_by_who_no_longer_waits(
     target.connections.asked[0].open()
     slot.cancel()
     assert target.cap.in_flight == 1
-    assert not target.connections.asked[0].cancelled
+    assert not target.connections.asked[0].over
 
 
 def test_one_slow_target_holds_only_its_own_slots() -> None:

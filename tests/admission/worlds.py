@@ -55,11 +55,12 @@ class Asked:
     receiver: UpstreamReceiver
     place: Place | None
     opened: bool = False
-    cancelled: bool = False
+    answered: bool = False
+    over: bool = False
 
     def cancel(self) -> None:
-        if not self.opened and not self.cancelled:
-            self.cancelled = True
+        """Waits no longer for a connection."""
+        if not self.opened:
             self.leave()
 
     def open(self) -> None:
@@ -71,12 +72,14 @@ class Asked:
 
     def head(self) -> None:
         """The final head has come."""
+        self.answered = True
         if self.place is not None:
             self.place = self.place.answered()
         self.receiver.response_head(ResponseHead(200, []))
 
     def leave(self) -> None:
         """The exchange is over, at this end."""
+        self.over = True
         place, self.place = self.place, None
         if place is not None:
             place.close()
