@@ -110,8 +110,10 @@ class Measures:
         self.admission_refusals = {"concurrency": 0, "memory": 0, "too-large": 0}
         """By gate."""
         self.fleet_truncated = 0
-        self.memory_pool = {"size": 0, "reserved": 0}
-        """Bytes."""
+        self.memory_pool = 0
+        """Bytes that reads share."""
+        self.memory_reserved: Callable[[], int] = _none
+        """Bytes of them that are reserved."""
         self.targets: dict[str, TargetMeasures] = {}
         """By name. One that a reload takes away stays: a counter never goes."""
 

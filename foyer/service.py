@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from foyer.admission.estimates import Estimates
+from foyer.admission.memory import Memory
+from foyer.admission.pool import MemoryPool
 from foyer.config import OverloadConfig, SignInConfig, contents
-from foyer.fleet.alone import Alone
+from foyer.fleet.gates import Entrance, MemoryGate
 from foyer.fleet.reading import Common
 from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
@@ -32,6 +35,7 @@ from foyer.net.fetch import Fetcher
 from foyer.net.files import WatchedFile
 from foyer.net.health import Health
 from foyer.net.turn import Turn
+from foyer.net.whole import whole_answer
 from foyer.observe import Log
 from foyer.pages.render import Pages
 from foyer.roots import Roots
@@ -94,7 +98,7 @@ class Service:
             ),
             identified=Identified(gate=gate, pages=pages, targets=targets, origin=config.public_url.url),
             streaming=self._streaming,
-            fleeting=self._fleeted(turn),
+            fleeting=self._fleeted(turn, self._remembering(turn, wheel)),
             pages=pages,
             log=log,
             measures=measures,
@@ -138,11 +142,26 @@ class Service:
         self._login = Login(_settings(self._config), self._issuer, self._keyring)
         return self._login
 
-    def _fleeted(self, turn: Turn) -> Fleeting:
+    def _remembering(self, turn: Turn, wheel: Wheel) -> Memory:
+        """The memory that reads share, with what they took."""
+        overload, measures, soon = self._overload, self._measures, asyncio.get_running_loop().call_soon
+        pool = MemoryPool(overload.memory_pool, wheel=wheel, soon=soon)
+        measures.memory_pool = pool.size
+        measures.memory_reserved = lambda: pool.reserved
+        return Memory(
+            pool,
+            Estimates(now=turn.now, soon=soon),
+            wait=overload.admission_wait,
+            wheel=wheel,
+            now=turn.now,
+            refusals=measures.admission_refusals,
+        )
+
+    def _fleeted(self, turn: Turn, memory: Memory) -> Fleeting:
         """Fleet reads."""
         overload = self._overload
         common = Common(
-            admission=Alone(overload.memory_pool),
+            memory=MemoryGate(memory),
             now=turn.now,
             most=overload.max_fleet_items,
             page_bytes=overload.max_target_answer_bytes,
@@ -151,7 +170,10 @@ class Service:
         )
         return Fleeting(
             common=common,
-            targets=lambda: self._targets.by_name,
+            targets=lambda: {
+                name: Entrance(target.authority, target.reads, whole_answer)
+                for name, target in self._targets.by_name.items()
+            },
             target_timeout=overload.target_timeout,
             write_timeout=self._config.limits.response_write_timeout,
             measures=self._measures,

@@ -57,8 +57,8 @@ PURE_STREAMS = (
 )
 """The half of `streams` that decides; the other half asks the API server."""
 
-ASKING_FLEET = ("reading",)
-"""The one module of `fleet` that waits."""
+ASKING_FLEET = ("gates", "reading")
+"""The modules of `fleet` that wait."""
 
 IO = {"asyncio", "select", "selectors", "signal", "socket", "ssl", "threading", "time", "uvloop"}
 

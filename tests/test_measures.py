@@ -65,7 +65,7 @@ def test_every_series_of_a_fixed_set_is_there_at_zero() -> None:
     assert measures.subject_reviews == {"resolved": 0, "refused": 0, "error": 0}
     assert measures.overload_refusals == {"concurrency": 0, "caller-rate": 0}
     assert measures.admission_refusals == {"concurrency": 0, "memory": 0, "too-large": 0}
-    assert measures.memory_pool == {"size": 0, "reserved": 0}
+    assert (measures.memory_pool, measures.memory_reserved()) == (0, 0)
     assert (measures.requests_in_flight(), measures.streams_open()) == (0, 0)
     target = TargetMeasures()
     assert (target.in_flight(), target.read_limit(), target.reads_admitted(), target.refused) == (0, 0, 0, 0)

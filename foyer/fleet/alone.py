@@ -1,4 +1,4 @@
-"""Admission where nothing else reads: each is let in, and may take the whole pool (`ports.Admission`)."""
+"""Memory where nothing else reads: each read may take the whole pool (`foyer.fleet.ports.Memory`)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ FIRST = 1024 * 1024
 
 
 class Alone:
-    """Both gates, open."""
+    """The gate of it, open."""
 
     def __init__(self, pool: int) -> None:
         """`pool` in bytes."""
         self.pool = pool
-
-    async def enter(self, target: str, until: float) -> Share:
-        """A place, at once."""
-        return Share(0, 0)
 
     async def reserve(self, scope: str, measure: Callable[[], Awaitable[int | None]], until: float) -> Share:
         """What a read begins with: nobody need wait for it, so nothing is measured."""

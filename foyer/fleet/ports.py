@@ -1,33 +1,14 @@
-"""What a fleet read needs of others: targets to ask, and to be let in (spec 06, Read admission).
+"""What a fleet read needs of others: targets to read, and memory (spec 06, Read admission).
 
-A read to a target passes a gate for that target, and the read as a whole one for memory, which takes its
-place in one piece: whoever held a part of it for one target while they waited for another's would stand in
-each other's way.
+It passes a gate at each target, and one for memory with all of it at once: whoever held a part of it for one
+target while they waited for another's would stand in each other's way. Times are on the wheel's clock, in
+seconds.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from foyer.k8s.call import Ask
-
-
-class Target(Protocol):
-    """An API server."""
-
-    @property
-    def ask(self) -> Ask:
-        """A whole answer of it."""
-
-    @property
-    def authority(self) -> bytes:
-        """What it is called in a request."""
-
-
-class Asked(NamedTuple):
-    """A `Target` that is nothing else."""
-
-    ask: Ask
-    authority: bytes
 
 
 class NotAdmitted(Exception):
@@ -38,11 +19,26 @@ class NotAdmitted(Exception):
         self.gate = gate
 
 
-class Place(Protocol):
-    """One read's among those of its target."""
+class Entered(Protocol):
+    """One read at its target."""
+
+    @property
+    def ask(self) -> Ask:
+        """A whole answer of it."""
 
     def close(self) -> None:
-        """Gives it back. More than once is once."""
+        """Gives its place there back. More than once is once."""
+
+
+class Target(Protocol):
+    """An API server."""
+
+    @property
+    def authority(self) -> bytes:
+        """What it is called in a request."""
+
+    async def enter(self, until: float) -> Entered:
+        """A place among those who read it. Raises `NotAdmitted`; cancelled, it has taken none."""
 
 
 class Reservation(Protocol):
@@ -59,23 +55,19 @@ class Reservation(Protocol):
         """Gives them back. More than once is once."""
 
 
-class Admission(Protocol):
-    """Both gates. Times are on the wheel's clock, in seconds."""
+class Memory(Protocol):
+    """The second gate."""
 
     @property
     def pool(self) -> int:
-        """Bytes of the whole memory pool."""
-
-    async def enter(self, target: str, until: float) -> Place:
-        """A place among the reads of `target`. Raises `NotAdmitted`; cancelled, it has taken none."""
+        """Bytes of all of it."""
 
     async def reserve(
         self, scope: str, measure: Callable[[], Awaitable[int | None]], until: float
     ) -> Reservation:
-        """Memory for what the list `scope` last took, else what `measure` says, else some.
+        """As many bytes as the list `scope` last took, else as `measure` says, else some.
 
-        It is less than asked for where that is more than the pool. Raises `NotAdmitted`; cancelled, it has
-        taken none.
+        It is the whole pool where that would be more. Raises `NotAdmitted`; cancelled, it has taken none.
         """
 
     def took(self, scope: str, size: int) -> None:

@@ -13,12 +13,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
+from foyer.admission.estimates import GUESS
 from foyer.exchange.ports import FetchFailed
 from foyer.fleet import merged, objects, outcome
 from foyer.fleet.merged import Merged
 from foyer.fleet.oldest import Oldest, cost
 from foyer.fleet.outcome import Bounds, Outcome
-from foyer.fleet.ports import Admission, NotAdmitted, Target
+from foyer.fleet.ports import Entered, Memory, NotAdmitted, Target
 from foyer.fleet.query import Query
 from foyer.interruption import Interruption, Reason, not_admitted
 from foyer.protocol.events import Failure, Fields, RequestHead
@@ -27,6 +28,10 @@ from foyer.streams.lists import Listed
 
 SLICE = 256 * 1024
 """Bytes of items that are read at once, before others have their turn: two or three milliseconds."""
+
+LOOK = 0.1
+"""The part of its time that a read gives to measuring what it will need: a slow target must not keep the
+others' lists from being read."""
 
 _ITEM = 2 * 1024  # what an item costs beside its bytes, as bytes
 
@@ -37,11 +42,12 @@ T = TypeVar("T")
 class Common:
     """What every fleet read of a replica is given.
 
-    `most` is `-max-fleet-items`, `page_bytes` `-max-target-answer-bytes`, `retry_after` in whole seconds;
-    `now` is the wheel's clock. `refusals` counts by gate what a read has to refuse itself.
+    `memory` is the second gate; `most` is `-max-fleet-items`, `page_bytes` `-max-target-answer-bytes`,
+    `retry_after` in whole seconds; `now` is the wheel's clock. `refusals` counts by gate what a read has to
+    refuse itself.
     """
 
-    admission: Admission
+    memory: Memory
     now: Callable[[], float]
     most: int
     page_bytes: int
@@ -86,32 +92,33 @@ class Reading:
     async def read(self) -> Read | Interruption:
         """The list, or why there is none. Cancelled, it gives up whatever it asks, and what it holds."""
         with ExitStack() as held:
-            entered = await _each(self._query.targets, lambda name: self._enter(name, held))
-            admitted = [name for name, let_in in entered.items() if let_in]
-            if not admitted or (len(admitted) < len(entered) and not self._query.partial):
+            names = self._query.targets
+            entered = await _each(names, lambda name: self._enter(name, held))
+            admitted = {name: read for name, read in entered.items() if read is not None}
+            if not admitted or (len(admitted) < len(names) and not self._query.partial):
                 return not_admitted("concurrency", self._common.retry_after)
             try:
-                memory = await self._common.admission.reserve(
+                memory = await self._common.memory.reserve(
                     self._scope, lambda: self._measure(admitted), self._deadline
                 )
             except NotAdmitted as refused:
                 return not_admitted(refused.gate, self._common.retry_after)
             held.callback(memory.close)
             oldest = Oldest(self._most, memory)
-            outcomes = await _each(admitted, lambda name: self._target(name, oldest))
+            outcomes = await _each(admitted, lambda name: self._target(name, admitted[name], oldest))
             # Who asked for some has the others' items.
-            found = self._judged({name: outcomes.get(name, outcome.NOT_ADMITTED) for name in entered}, oldest)
+            found = self._judged({name: outcomes.get(name, outcome.NOT_ADMITTED) for name in names}, oldest)
             return found if isinstance(found, Interruption) else Read(found, held.pop_all())
 
     # The gates.
 
-    async def _enter(self, name: str, held: ExitStack) -> bool:
+    async def _enter(self, name: str, held: ExitStack) -> Entered | None:
         try:
-            place = await self._common.admission.enter(name, self._deadline)
+            read = await self._targets[name].enter(self._deadline)
         except NotAdmitted:
-            return False
-        held.callback(place.close)
-        return True
+            return None
+        held.callback(read.close)
+        return read
 
     @property
     def _scope(self) -> str:
@@ -120,14 +127,20 @@ class Reading:
         asked = (self._path, query.targets, query.label_selector, query.field_selector, self._most)
         return repr(asked)
 
-    async def _measure(self, names: Collection[str]) -> int | None:
-        """By a look at each target's first item: what all may need; None if one does not say how many."""
-        sizes = await _each(names, self._look)
-        known = [size for size in sizes.values() if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+    async def _measure(self, admitted: Mapping[str, Entered]) -> int | None:
+        """By a look at each target's first item, what all may need; None where none can be told."""
+        sizes = (await _each(admitted, lambda name: self._look(name, admitted[name]))).values()
+        if all(size is None for size in sizes):
+            return None
+        return sum(GUESS if size is None else size for size in sizes)
 
-    async def _look(self, name: str) -> int | None:
-        page = await self._page(name, self._query.page(self._path, limit=1), "")
+    async def _look(self, name: str, read: Entered) -> int | None:
+        try:
+            # Cancelled, and not timed out: that it was given up so soon says nothing about the target.
+            async with asyncio.timeout(LOOK * self._bounds.seconds):
+                page = await self._page(name, read, self._query.page(self._path, limit=1), "")
+        except TimeoutError:
+            return None
         if isinstance(page, Outcome):
             return 0  # it will say so again, and takes no memory for that
         first = sum(end - begin for begin, end in page.spans[:1])
@@ -138,10 +151,10 @@ class Reading:
 
     # A target's list.
 
-    async def _target(self, name: str, oldest: Oldest) -> Outcome:
+    async def _target(self, name: str, read: Entered, oldest: Oldest) -> Outcome:
         token = ""
         while True:
-            page = await self._page(name, self._query.page(self._path, token), token)
+            page = await self._page(name, read, self._query.page(self._path, token), token)
             if isinstance(page, Outcome):
                 return page
             if not await self._take(name, page, oldest):
@@ -151,19 +164,19 @@ class Reading:
                 return outcome.OK
             del page  # its text is not needed while the next one is waited for
 
-    async def _page(self, name: str, asked: bytes, before: str) -> Listed | Outcome:
-        target, bounds = self._targets[name], self._bounds
+    async def _page(self, name: str, read: Entered, asked: bytes, before: str) -> Listed | Outcome:
+        bounds = self._bounds
         fields: Fields = [
             (b"authorization", b"Bearer " + self._token),
             (b"accept", b"application/json"),
             (b"user-agent", b"foyer"),  # in the API server's audit log these are not the browser's own
         ]
-        head = RequestHead(b"GET", asked, fields, authority=target.authority)
+        head = RequestHead(b"GET", asked, fields, authority=self._targets[name].authority)
         left = self._deadline - self._common.now()
         if left <= 0:
             return outcome.unanswered(Failure.TIMEOUT, bounds, first=not before)
         try:
-            answer = await target.ask(head, b"", limit=bounds.page_bytes, timeout=left)
+            answer = await read.ask(head, b"", limit=bounds.page_bytes, timeout=left)
         except FetchFailed as failed:
             return outcome.unanswered(failed.failure, bounds, first=not before)
         return outcome.judged(answer, before)
@@ -192,20 +205,23 @@ class Reading:
             return refusal
         if oldest.dropped is not None and not oldest.entries:
             # Not even one: there never was room for it, or there is none now.
-            if oldest.dropped_cost > self._common.admission.pool:
+            if oldest.dropped_cost > self._common.memory.pool:
                 self._common.refusals["too-large"] += 1
                 return _TOO_LARGE
             self._common.refusals["memory"] += 1
             return replace(not_admitted("memory", self._common.retry_after), message=_NO_ROOM)
         if all(found.kind is outcome.Kind.OK for found in outcomes.values()):
-            self._common.admission.took(self._scope, oldest.held)
+            self._common.memory.took(self._scope, oldest.held)
         return merged.merge(outcomes, oldest, self._query.limit)
 
 
 async def _each(names: Collection[str], work: Callable[[str], Coroutine[Any, Any, T]]) -> dict[str, T]:
     """What `work` comes to for each name, for all of them at once."""
-    async with asyncio.TaskGroup() as group:
-        tasks = {name: group.create_task(work(name)) for name in names}
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = {name: group.create_task(work(name)) for name in names}
+    except ExceptionGroup as faults:
+        raise faults.exceptions[0] from None  # a fault of ours: it is logged by its own type
     return {name: task.result() for name, task in tasks.items()}
 
 

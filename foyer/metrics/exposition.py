@@ -183,7 +183,7 @@ class FoyerCollector(Collector):
             "krm_foyer_memory_pool_bytes",
             "The memory that fleet reads and snapshots share: its size, and what of it is reserved now.",
             ("kind",),
-            {(kind,): size for kind, size in measures.memory_pool.items()},
+            {("size",): measures.memory_pool, ("reserved",): measures.memory_reserved()},
         )
 
     def _targets(self) -> Iterator[Metric]:

@@ -11,7 +11,6 @@ from foyer.protocol.events import Fields
 from foyer.streams.resource import Members, inner, string
 from foyer_native.jsontext import compact, elements, members
 
-
 _MAX_COUNT_DIGITS = 12  # no list has as many items
 
 

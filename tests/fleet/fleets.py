@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 from foyer.exchange.ports import Answer, FetchFailed
 from foyer.fleet import merged, query
-from foyer.fleet.ports import Admission, NotAdmitted
+from foyer.fleet.ports import NotAdmitted
 from foyer.fleet.query import Query
 from foyer.fleet.reading import Common, Read, Reading
 from foyer.interruption import Interruption
@@ -63,7 +63,16 @@ class Server:
     authority: bytes = b"kubernetes.test"
     asked: list[RequestHead] = field(default_factory=list)
     timeouts: list[float] = field(default_factory=list)
-    now: Callable[[], float] = lambda: 0.0
+    name: str = ""
+    gates: "Gates | None" = None
+
+    async def enter(self, until: float) -> "Entered":
+        """`foyer.fleet.ports.Target`."""
+        await asyncio.sleep(0)
+        assert self.gates is not None
+        if self.name in self.gates.shut:
+            raise NotAdmitted("concurrency")
+        return Entered(self, self.gates)
 
     async def ask(self, head: RequestHead, content: bytes, *, limit: int, timeout: float) -> Answer:
         """`foyer.k8s.call.Ask`."""
@@ -92,8 +101,21 @@ def _by_name(item: Note) -> tuple[str, str]:
     return metadata["namespace"], metadata["name"]
 
 
+class Entered:
+    """A read that is let in at a server."""
+
+    def __init__(self, server: Server, gates: "Gates") -> None:
+        self.ask = server.ask
+        self._held = [gates]
+        gates.places += 1
+
+    def close(self) -> None:
+        while self._held:
+            self._held.pop().places -= 1
+
+
 class Gates:
-    """Admission with a pool of so many bytes, which says what is held."""
+    """Each server's gate and a pool of so many bytes, which say what is held."""
 
     def __init__(self, pool: int = 10**9, shut: frozenset[str] = frozenset(), full: bool = False) -> None:
         """Reads of the targets in `shut` are not let in; with `full`, none has memory."""
@@ -105,29 +127,22 @@ class Gates:
         self.measured: list[int | None] = []
         self.taken: dict[str, int] = {}
 
-    async def enter(self, target: str, until: float) -> "Held":
-        await asyncio.sleep(0)
-        if target in self.shut:
-            raise NotAdmitted("concurrency")
-        self.places += 1
-        return Held(self, 0)
-
     async def reserve(self, scope: str, measure: Callable[[], Awaitable[int | None]], until: float) -> "Held":
+        """`foyer.fleet.ports.Memory`."""
         self.measured.append(await measure())
         if self.full:
             raise NotAdmitted("memory")
-        return Held(self, None)
+        return Held(self)
 
     def took(self, scope: str, size: int) -> None:
         self.taken[scope] = size
 
 
 class Held:
-    """A place or, from no bytes on, memory."""
+    """Memory, from no bytes on."""
 
-    def __init__(self, gates: Gates, place: int | None) -> None:
+    def __init__(self, gates: Gates) -> None:
         self._gates = gates
-        self._is_place = place is not None
         self.size = 0
 
     def grow(self, by: int) -> bool:
@@ -138,9 +153,6 @@ class Held:
         return True
 
     def close(self) -> None:
-        if self._is_place:
-            self._gates.places -= 1
-            self._is_place = False
         self._gates.reserved -= self.size
         self.size = 0
 
@@ -152,12 +164,14 @@ class Fleet:
         self,
         *,
         most: int = 5000,
-        admission: Admission | None = None,
+        gates: Gates | None = None,
         now: Callable[[], float] = lambda: 0.0,
         **servers: Server,
     ) -> None:
         self.servers = servers
-        self.gates = admission or Gates()
+        self.gates = gates or Gates()
+        for name, server in servers.items():
+            server.name, server.gates = name, self.gates
         self.refusals = {"concurrency": 0, "memory": 0, "too-large": 0}
         self.common = Common(self.gates, now, most, PAGE_BYTES, 3, self.refusals)
 

@@ -3,12 +3,14 @@
 import asyncio
 import gc
 import tracemalloc
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foyer.admission.estimates import GUESS
 from foyer.exchange.ports import Answer
 from foyer.fleet.oldest import cost
 from foyer.fleet.reading import Read, Reading
@@ -168,7 +170,7 @@ def test_as_many_items_as_it_may_have_are_whole() -> None:
 def test_more_than_the_pool_holds_is_cut_to_the_oldest_that_fit_and_a_walk_still_has_everything() -> None:
     notes = [note(f"n{number}", f"2026-01-{31 - number}T00:00:00Z", text="x" * 1000) for number in range(9)]
     gates = Gates(pool=4 * cost(1200))
-    fleet = Fleet(admission=gates, eu=Server(notes, page=2))
+    fleet = Fleet(gates=gates, eu=Server(notes, page=2))
     found = fleet.list()
     assert (found.complete, found.truncated) == (False, True)
     walked = list(found.items)
@@ -182,7 +184,7 @@ def test_more_than_the_pool_holds_is_cut_to_the_oldest_that_fit_and_a_walk_still
 
 def test_one_object_that_needs_more_than_the_pool_is_too_large_when_it_is_the_oldest() -> None:
     large = note("large", "2025-01-01T00:00:00Z", text="x" * 10_000)
-    fleet = Fleet(admission=Gates(pool=10_000), eu=Server([note("small"), large]))
+    fleet = Fleet(gates=Gates(pool=10_000), eu=Server([note("small"), large]))
     found = fleet.refusal()
     assert (found.reason, found.reason.status) == (Reason.READ_TOO_LARGE, 422)
     assert "Narrow" in found.message and "-memory-pool" in found.message
@@ -191,7 +193,7 @@ def test_one_object_that_needs_more_than_the_pool_is_too_large_when_it_is_the_ol
 
 def test_before_an_object_that_needs_more_than_the_pool_the_list_is_cut() -> None:
     large = note("large", "2027-01-01T00:00:00Z", text="x" * 10_000)
-    fleet = Fleet(admission=Gates(pool=10_000), eu=Server([note("small"), large]))
+    fleet = Fleet(gates=Gates(pool=10_000), eu=Server([note("small"), large]))
     found = fleet.list()
     assert (found.names, found.truncated) == (["eu/small"], True)
     assert fleet.refusal(urlencode({"continue": found.after})).reason is Reason.READ_TOO_LARGE
@@ -200,7 +202,7 @@ def test_before_an_object_that_needs_more_than_the_pool_the_list_is_cut() -> Non
 def test_with_no_memory_left_for_one_object_a_read_may_come_back_later() -> None:
     gates = Gates(pool=10_000)
     gates.reserved = 10_000
-    fleet = Fleet(admission=gates, eu=Server([note("one")]))
+    fleet = Fleet(gates=gates, eu=Server([note("one")]))
     found = fleet.refusal()
     assert (found.reason, found.retry_after, found.limit) == (Reason.ADMISSION_TIMED_OUT, 3, "memory")
     assert fleet.refusals == {"concurrency": 0, "memory": 1, "too-large": 0}
@@ -285,7 +287,7 @@ def test_a_deadline_that_has_passed_asks_nothing_more() -> None:
 
 def test_a_read_holds_a_place_at_each_target_and_memory_until_it_has_been_delivered() -> None:
     gates = Gates()
-    found = Fleet(admission=gates, eu=Server([note("one")]), us=Server([note("two")])).read()
+    found = Fleet(gates=gates, eu=Server([note("one")]), us=Server([note("two")])).read()
     assert isinstance(found, Read)
     assert (gates.places, gates.reserved) == (2, found_cost(found))
     found.held.close()
@@ -299,7 +301,7 @@ def found_cost(found: Read) -> int:
 @pytest.mark.parametrize("reply", [Failure.RESET, Failure.TIMEOUT, refused(403, "")])
 def test_a_read_that_fails_gives_all_of_it_back(reply: Answer | Failure) -> None:
     gates = Gates()
-    Fleet(admission=gates, eu=Server(replies={1: reply}), us=Server([note("one")])).refusal()
+    Fleet(gates=gates, eu=Server(replies={1: reply}), us=Server([note("one")])).refusal()
     assert (gates.places, gates.reserved) == (0, 0)
 
 
@@ -318,9 +320,7 @@ def test_a_read_that_is_cancelled_gives_up_what_it_asks_and_gives_all_of_it_back
                 given_up.append(self.authority)
 
     gates, waiting = Gates(), asyncio.Semaphore(0)
-    fleet = Fleet(
-        admission=gates, eu=Never(authority=b"eu"), us=Never(authority=b"us"), asia=Server([note("a")])
-    )
+    fleet = Fleet(gates=gates, eu=Never(authority=b"eu"), us=Never(authority=b"us"), asia=Server([note("a")]))
 
     async def cancelled() -> None:
         task = asyncio.create_task(fleet.reading().read())
@@ -338,13 +338,13 @@ def test_a_read_that_is_cancelled_gives_up_what_it_asks_and_gives_all_of_it_back
 
 @pytest.mark.parametrize("query", ["", "partial=true"])
 def test_memory_that_is_not_granted_in_time_is_a_503(query: str) -> None:
-    found = Fleet(admission=Gates(full=True), eu=Server(), us=Server()).refusal(query)
+    found = Fleet(gates=Gates(full=True), eu=Server(), us=Server()).refusal(query)
     assert (found.reason, found.reason.status) == (Reason.ADMISSION_TIMED_OUT, 503)
     assert (found.retry_after, found.limit) == (3, "memory")
 
 
 def test_a_target_whose_gate_lets_nothing_in_is_a_503_of_all_or_nothing() -> None:
-    fleet = Fleet(admission=Gates(shut=frozenset({"us"})), eu=Server(), us=Server())
+    fleet = Fleet(gates=Gates(shut=frozenset({"us"})), eu=Server(), us=Server())
     found = fleet.refusal()
     assert (found.reason, found.retry_after, found.limit) == (Reason.ADMISSION_TIMED_OUT, 3, "concurrency")
     assert [server.asked for server in fleet.servers.values()] == [[], []]
@@ -352,7 +352,7 @@ def test_a_target_whose_gate_lets_nothing_in_is_a_503_of_all_or_nothing() -> Non
 
 def test_for_part_of_it_the_others_are_read_and_that_target_is_said_to_be_full() -> None:
     gates = Gates(shut=frozenset({"us"}))
-    fleet = Fleet(admission=gates, eu=Server([note("one")]), us=Server())
+    fleet = Fleet(gates=gates, eu=Server([note("one")]), us=Server())
     found = fleet.list("partial=true")
     assert (found.names, found.complete) == (["eu/one"], False)
     assert found.targets["us"]["outcome"] == "time-out"
@@ -361,7 +361,7 @@ def test_for_part_of_it_the_others_are_read_and_that_target_is_said_to_be_full()
 
 
 def test_when_no_gate_lets_anything_in_part_of_it_is_a_503_as_well() -> None:
-    found = Fleet(admission=Gates(shut=frozenset({"eu"})), eu=Server()).refusal("partial=true")
+    found = Fleet(gates=Gates(shut=frozenset({"eu"})), eu=Server()).refusal("partial=true")
     assert found.reason is Reason.ADMISSION_TIMED_OUT
 
 
@@ -375,7 +375,7 @@ def test_a_look_at_the_first_item_measures_a_list_of_equal_ones_to_within_its_se
 ) -> None:
     gates = Gates()
     notes = [note(f"n{number:03}", text="x" * size) for number in range(count)]
-    fleet = Fleet(admission=gates, eu=Server(notes, page=7), us=Server(notes[:1]))
+    fleet = Fleet(gates=gates, eu=Server(notes, page=7), us=Server(notes[:1]))
     fleet.list()
     [measured], [taken] = gates.measured, gates.taken.values()
     assert measured is not None
@@ -386,20 +386,45 @@ def test_a_look_at_the_first_item_measures_a_list_of_equal_ones_to_within_its_se
 def test_a_list_that_does_not_say_how_long_it_is_is_not_measured() -> None:
     gates = Gates()
     unsaid = Answer(200, JSON, listed([note("one")], **{"continue": "2"}))
-    Fleet(admission=gates, eu=Server(replies={0: unsaid}), us=Server()).list()
+    Fleet(gates=gates, eu=Server(replies={0: unsaid})).list()
     assert gates.measured == [None]
+    Fleet(gates=gates, eu=Server(replies={0: unsaid}), us=Server()).list()
+    assert gates.measured == [None, GUESS]
+
+
+def test_a_target_that_is_slow_to_be_looked_at_does_not_keep_the_others_from_being_read() -> None:
+    class Slow(Server):
+        async def ask(self, *args: object, **kwargs: object) -> Answer:
+            return await asyncio.Future()
+
+    class Quick(Server):
+        async def ask(self, *args: Any, **kwargs: Any) -> Answer:
+            if self.asked:
+                listed_there.set()
+            return await super().ask(*args, **kwargs)
+
+    gates, listed_there = Gates(), asyncio.Event()
+    fleet = Fleet(gates=gates, eu=Slow(), us=Quick([note("one")]))
+
+    async def reading() -> None:
+        task = asyncio.create_task(fleet.reading("partial=true", seconds=0.1).read())
+        await listed_there.wait()
+        task.cancel()
+
+    asyncio.run(reading())
+    assert gates.measured[0] is not None and gates.measured[0] > GUESS
 
 
 def test_a_target_that_fails_when_it_is_measured_is_asked_all_the_same() -> None:
     gates = Gates()
-    fleet = Fleet(admission=gates, eu=Server([note("one")], replies={0: Failure.RESET}))
+    fleet = Fleet(gates=gates, eu=Server([note("one")], replies={0: Failure.RESET}))
     assert fleet.list().names == ["eu/one"]
     assert gates.measured == [0]
 
 
 def test_a_read_of_another_list_is_another_scope() -> None:
     gates = Gates()
-    fleet = Fleet(admission=gates, eu=Server([note("one")]), us=Server())
+    fleet = Fleet(gates=gates, eu=Server([note("one")]), us=Server())
     for query in ("", "limit=1", "targets=eu", "labelSelector=a", "fieldSelector=a", "partial=true"):
         fleet.list(query)
     assert len(gates.taken) == 5  # what is left out when it fails takes nothing
@@ -423,7 +448,7 @@ def test_a_list_needs_no_more_memory_than_is_reserved_for_it(count: int, size: i
             )
 
     gates = Gates()
-    fleet = Fleet(admission=gates, eu=Prepared())
+    fleet = Fleet(gates=gates, eu=Prepared())
     gc.collect()
     tracemalloc.start()
     try:

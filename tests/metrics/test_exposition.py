@@ -71,7 +71,8 @@ def counted() -> Measures:
     fill("overload", measures.overload_refusals)
     fill("admission", measures.admission_refusals)
     measures.fleet_truncated = number("truncated")
-    fill("pool", measures.memory_pool)
+    measures.memory_pool = number("pool", "size")
+    measures.memory_reserved = lambda: number("pool", "reserved")
     measures.targets = {name: target(name) for name in ("eu", "us")}
     return measures
 
