@@ -204,7 +204,10 @@ class Reflector:
         page = read_page(content)
         if isinstance(page, Fault):
             return self._fault(page, now)
-        self._items, self._token, self._version = page.items, page.token, page.version
+        self._items, self._token = page.items, page.token
+        # The first page's, as client-go has it: where a server's pages are not of one version, what changed
+        # between two of them would be lost to a watch from the last one's.
+        self._version = self._version or page.version
         return self.go_on(now)
 
     def go_on(self, now: float) -> Step:

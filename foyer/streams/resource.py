@@ -27,7 +27,7 @@ class Resource(NamedTuple):
         """Who it is, as JSON: for a `deleted` event."""
         text, top, metadata = self.text, self.members, self.metadata
         parts = [metadata["uid"], top["apiVersion"], top["kind"]]
-        if "namespace" in metadata:
+        if string(text, metadata.get("namespace")):
             parts.append(metadata["namespace"])
         parts.append(metadata["name"])
         return b"{%b}" % b",".join([text[begin:end] for begin, _, end in parts])

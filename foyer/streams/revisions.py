@@ -5,12 +5,17 @@ across the stream's cycles: an object that went out of the scope and came back g
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from foyer.streams.projection import Redaction
 
 ABSENT_MOST = 1000
 """Objects that are gone whose revisions are remembered: they may come back (a label that comes and goes),
 and nothing grows without bound."""
+
+GONE_MOST = 100
+"""Values of one object that are gone and remembered in the same way: one whose keys have a new name each time
+would otherwise be remembered with all that it ever had."""
 
 _Values = dict[bytes, tuple[bytes, int]]
 
@@ -30,9 +35,13 @@ class Revisions:
         if values is None:
             values = self._present[uid] = self._absent.pop(uid, {})
         for path, digest in redactions:
-            last, revision = values.get(path, (digest, 1))
-            values[path] = digest, revision + (digest != last)
+            last, revision = values.pop(path, (digest, 1))
+            values[path] = digest, revision + (digest != last)  # behind those that are gone
             yield path, values[path][1]
+        gone = len(values) - len(redactions)
+        if gone > GONE_MOST:
+            for path in list(islice(values, gone - GONE_MOST)):
+                del values[path]
 
     def leave(self, uid: str) -> None:
         """The object is gone."""

@@ -302,9 +302,11 @@ class Source:
         """Content arrived."""
         if self._side is None:
             return
-        self._heard = self._server.now()
+        now = self._server.now()
+        if self._status == 200:  # what a refusal says has its time from its head on: its status is enough
+            self._heard = now
         if self.state is State.WATCHING:
-            self._do(self._reflector.received(data, self._heard))
+            self._do(self._reflector.received(data, now))
         elif self.state is State.READING:
             self._read(data)
 
@@ -313,8 +315,7 @@ class Source:
         self._held += len(data)
         if self._status != 200:
             if self._held > MAX_REFUSAL_BYTES:
-                self._content = []
-                self._answered()
+                self._refused()
         elif self._held > self._server.max_page_bytes:
             self._do(self._reflector.too_large())
 
@@ -326,6 +327,11 @@ class Source:
             self._do(self._reflector.ended(self._server.now()))
         elif self.state is State.READING:
             self._answered()
+
+    def _refused(self) -> None:
+        """Nothing more of a refusal is waited for: its status is an answer."""
+        self._content = []
+        self._answered()
 
     def _answered(self) -> None:
         content = b"".join(self._content)
@@ -339,8 +345,7 @@ class Source:
         if self.state is State.WATCHING:
             self._do(self._reflector.ended(self._server.now()))
         elif self.state is State.READING and self._status != 200:
-            self._content = []
-            self._answered()  # its status is an answer
+            self._refused()
         elif self.state is not State.OVER:
             self._do(self._reflector.unanswered())
 
@@ -373,11 +378,10 @@ class Source:
         An open watch may be silent: whether its server is there is the connection's to find out. And for how
         long a place is waited for is its finder's: an API server that was not asked yet has not stalled.
         """
-        unasked = self.state in (State.HELD, State.OPENING)
-        waiting = unasked or self.state is State.ASKED
-        if self.state is State.OVER or not (waiting or self._reflector.in_snapshot):
+        open_watch = self.state is State.WATCHING and not self._reflector.in_snapshot
+        if open_watch or self.state is State.OVER:
             return None
-        if self._paused or unasked or self.state is State.SHOWING:
+        if self._paused or self.state in (State.HELD, State.OPENING, State.SHOWING):
             self._heard = now
         if now < self._heard + STALL:
             return self._heard + STALL
@@ -386,7 +390,9 @@ class Source:
 
     @_contained
     def _stalled(self) -> None:
-        if self._reflector.in_snapshot:
+        if self.state is State.READING and self._status != 200:
+            self._refused()
+        elif self._reflector.in_snapshot:
             self._do(self._reflector.stalled())
         else:
             self._do(self._reflector.unanswered())

@@ -105,7 +105,7 @@ def test_what_changes_during_the_snapshot_is_in_it() -> None:
 # Lists.
 
 
-def test_without_streaming_lists_pages_are_listed_and_a_watch_goes_on_from_their_version() -> None:
+def test_without_streaming_lists_pages_are_listed_and_watched_from_the_first_ones_version() -> None:
     following = Following(streaming=False)
 
     def asked() -> tuple[bool, bool]:
@@ -118,10 +118,15 @@ def test_without_streaming_lists_pages_are_listed_and_a_watch_goes_on_from_their
     assert following.types == ["reset", "added"]
     assert asked() == (True, True)
     assert following.answer(200, page([config_map("u2")], "71")) is Step.REQUEST
-    assert b"resourceVersion=71&" in following.reflector.target
+    # Where they differ: what happened between the two is told, of what is on either.
+    assert b"resourceVersion=70&" in following.reflector.target
     assert asked() == (False, False)
     following.receive(COMPLETE, modified(config_map("u1", "72", b"{}")))
     assert following.types == ["reset", "added", "added", "synced", "modified"]
+    following.wait(5)
+    following.end()
+    following.answer(200, page([], "90"))
+    assert b"resourceVersion=90&" in following.reflector.target, "a new cycle's own"
 
 
 def test_a_large_page_is_shown_in_slices_so_that_others_have_their_turn() -> None:

@@ -31,9 +31,10 @@ def test_an_identity_has_what_the_object_has() -> None:
         "namespace": "app",
         "name": "n-u1",
     }
-    cluster_wide = resource.read(config_map("u1").replace(b'"namespace":"app",', b""))
-    assert cluster_wide is not None
-    assert "namespace" not in decode(cluster_wide.identity())
+    for written in (b"", b'"namespace":"",', b'"namespace":null,', b'"namespace":7,'):
+        cluster_wide = resource.read(config_map("u1").replace(b'"namespace":"app",', written))
+        assert cluster_wide is not None
+        assert "namespace" not in decode(cluster_wide.identity())
 
 
 def test_escapes_in_names_and_values_are_understood() -> None:

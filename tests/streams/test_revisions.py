@@ -1,7 +1,7 @@
 """Revisions of redacted values (spec 05, Projections)."""
 
 from foyer.streams.projection import Redaction
-from foyer.streams.revisions import ABSENT_MOST, Revisions
+from foyer.streams.revisions import ABSENT_MOST, GONE_MOST, Revisions
 
 
 def show(revisions: Revisions, uid: str, **values: bytes) -> dict[str, int]:
@@ -63,3 +63,13 @@ def test_a_snapshot_of_more_than_that_forgets_none_that_is_in_it() -> None:
     revisions.begin()
     assert {show(revisions, uid, a=b"2")["a"] for uid in uids} == {2}
     revisions.complete()
+
+
+def test_of_an_objects_values_that_are_gone_the_last_hundred_are_remembered() -> None:
+    revisions = Revisions()
+    show(revisions, "u", first=b"1", second=b"1", stays=b"1")
+    show(revisions, "u", second=b"2", stays=b"1")
+    for number in range(GONE_MOST - 1):
+        show(revisions, "u", stays=b"1", **{f"v{number}": b"1"})
+    assert show(revisions, "u", stays=b"2") == {"stays": 2}
+    assert show(revisions, "u", first=b"2", second=b"3", stays=b"2") == {"first": 1, "second": 3, "stays": 2}

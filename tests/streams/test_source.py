@@ -166,6 +166,27 @@ def test_a_refusal_is_read_up_to_a_bound_and_then_its_status_counts_alone() -> N
     staged.assert_nothing_is_left()
 
 
+@pytest.mark.parametrize(("code", "word"), REFUSED)
+def test_one_whose_content_has_no_end_counts_by_its_status_in_time(code: int, word: str) -> None:
+    for opened in (Staged(), listing()):
+        before = opened.types
+        opened.respond(b'{"kind":"Sta', status=code)
+        for _ in range(int(STALL) + 2):
+            opened.clocked.wait(1.0)
+            if not opened.side.over:
+                opened.side.content(b" ")  # never silent, and of no use
+        assert opened.types == [*before, word]
+        opened.assert_nothing_is_left()
+
+
+def test_so_does_one_on_the_watch_behind_a_list_that_says_its_version_is_gone() -> None:
+    staged = listing()
+    staged.respond(status=410)
+    staged.clocked.wait(STALL + 2)
+    assert staged.types == ["reset", "added", "synced", "RESYNC_REQUIRED"]
+    assert staged.target == LISTING
+
+
 @pytest.mark.parametrize(
     ("fields", "milliseconds"),
     [
