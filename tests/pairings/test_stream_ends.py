@@ -203,7 +203,7 @@ def wait(pairing: Pairing, seconds: int) -> None:
 
 
 def until_cut(pairing: Pairing, request: Request) -> None:
-    """Time passes until the API server is left, not all at once: the kernel may go on taking some at first."""
+    """Time passes until the API server is left, not all at once: at first the kernel may still take some."""
     for _ in range(30):
         pairing.product.pass_time(1)
         pairing.script.until_still(0.01)
