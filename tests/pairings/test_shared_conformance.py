@@ -6,9 +6,16 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.pairings.test_stream_conformance import EVERY, SCENARIOS, Play, listed, streamed
+from tests.pairings.test_stream_conformance import (
+    EVERY,
+    SCENARIOS,
+    Play,
+    listed,
+    streamed,
+    targets_of_the_data,
+)
 from tests.streams.conformance import Scenario
-from tests.streams.following import TARGETS, error, status
+from tests.streams.following import error, status
 from tests.streams.test_conformance import compared
 from tests.streams.wires import Event
 from tests.support.pairings import JSON, Pairing
@@ -42,14 +49,9 @@ def flags(token_file: Path) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def targets(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The targets of the data are there, and nothing is known of any."""
-    service = pairing.product._foyer._service
-    assert service is not None
-    monkeypatch.setattr(service._streaming, "_targets", TARGETS)
-    pairing.product.ask(service._streaming._server.without_streaming.clear)
-    yield
-    pairing.product.ask(service._streaming._server.without_streaming.clear)
+def targets(pairing: Pairing) -> Iterator[None]:
+    with targets_of_the_data(pairing):
+        yield
 
 
 @EVERY

@@ -1,9 +1,11 @@
 """The public conformance data through the whole gateway, over sockets: watch in, exact events out."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from foyer.target import Target
 from tests.streams import conformance
 from tests.streams.conformance import Cycle, Scenario
 from tests.streams.following import TARGETS, error, status
@@ -20,15 +22,31 @@ SCENARIOS = list(conformance.scenarios())
 EVERY = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 
 
-@pytest.fixture(autouse=True)
-def streaming(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The targets of the data are there, and nothing is known of any."""
-    service = pairing.product._foyer._service
+class OneServer:
+    """The targets of the data, which are all one API server: the test's."""
+
+    names = TARGETS
+
+    def __init__(self, target: Target) -> None:
+        self.by_name = dict.fromkeys(sorted(TARGETS.names), target)
+
+
+@contextmanager
+def targets_of_the_data(pairing: Pairing) -> Iterator[None]:
+    """They are there, and nothing is known of any."""
+    service, target = pairing.product._foyer._service, pairing.product.target()
     assert service is not None
-    monkeypatch.setattr(service._streaming, "_targets", TARGETS)
-    pairing.product.ask(service._streaming._server.without_streaming.clear)
-    yield
-    pairing.product.ask(service._streaming._server.without_streaming.clear)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service._streaming, "_targets", OneServer(target))
+        pairing.product.ask(target.server.without_streaming.clear)
+        yield
+        pairing.product.ask(target.server.without_streaming.clear)
+
+
+@pytest.fixture(autouse=True)
+def targets(pairing: Pairing) -> Iterator[None]:
+    with targets_of_the_data(pairing):
+        yield
 
 
 def test_there_is_conformance_data() -> None:

@@ -452,10 +452,11 @@ def test_the_time_that_a_slow_browser_takes_is_no_stall() -> None:
 def test_what_was_on_its_way_is_still_shown_and_nothing_is_asked_behind_it_until_more_is_taken() -> None:
     staged = live()
     large = b'{"a":"%b"}' % (b"x" * HIGH_WATER)
-    staged.side.content(modified(config_map(version="11", data=large)) + b"\n")
-    staged.side.content(modified(config_map(version="12")) + b"\n")
-    assert staged.side.paused
-    staged.side.fail(Failure.RESET)
+    first = staged.side
+    first.content(modified(config_map(version="11", data=large)) + b"\n")
+    first.content(modified(config_map(version="12")) + b"\n")
+    assert first.paused
+    first.fail(Failure.RESET)
     staged.clocked.wait(10 * STALL)
     assert len(staged.clocked.places) == 1
     assert staged.types == ["reset", "added", "synced", "modified", "modified", "RESYNC_REQUIRED"]
