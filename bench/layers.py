@@ -18,7 +18,7 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, cast
+from typing import Never, TypeAlias, cast
 
 from bench.messages import (
     AUTHORITY,
@@ -37,7 +37,6 @@ from foyer.admission.cap import Cap
 from foyer.config import load
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
-from foyer.fleet.alone import Alone
 from foyer.fleet.reading import Common
 from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
@@ -399,7 +398,7 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         identified=Identified(gate=gate, pages=pages, targets=targets, origin=origin),
         streaming=Streaming(gate=gate, targets=targets, log=log, lenient=frozenset()),
         fleeting=Fleeting(
-            common=Common(Alone(0), time.monotonic, 0, 0, 0, measures.admission_refusals),
+            common=Common(_NoMemory(), time.monotonic, 0, 0, 0, measures.admission_refusals),
             targets=dict,
             target_timeout=0.0,
             write_timeout=None,
@@ -412,6 +411,18 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         targets=targets,
         dependencies=Dependencies(IssuerAsked(Health(), redemptions), targets, time.monotonic, clock),
     )
+
+
+class _NoMemory:
+    """Nobody reads a list here."""
+
+    pool = 0
+
+    async def reserve(self, *asked: object) -> Never:
+        raise AssertionError(asked)
+
+    def took(self, scope: str, size: int) -> None:
+        raise AssertionError(scope)
 
 
 _COMPOSED: dict[str, Composed] = {"net": _Relays, "exchange": _Undeciding, "front": _front}

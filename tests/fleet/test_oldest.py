@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foyer.fleet.alone import Share
 from foyer.fleet.objects import Entry
 from foyer.fleet.oldest import Oldest, cost
 from foyer.fleet.position import Position
+from tests.fleet.fleets import Gates, Held
 
 ENTRIES = st.lists(
     st.builds(
@@ -22,7 +22,7 @@ ENTRIES = st.lists(
 
 
 def kept(entries: list[Entry], most: int, pool: int) -> Oldest:
-    oldest = Oldest(most, Share(0, pool))
+    oldest = Oldest(most, Held(Gates(pool)))
     for entry in entries:
         oldest.add(entry)
     return oldest
@@ -75,7 +75,7 @@ def test_the_order_in_which_they_come_does_not_matter(
 
 @given(ENTRIES, st.data())
 def test_no_more_than_fits_is_ever_held(entries: list[Entry], data: st.DataObject) -> None:
-    memory = Share(0, data.draw(st.integers(0, 20_000)))
+    memory = Held(Gates(data.draw(st.integers(0, 20_000))))
     most = data.draw(st.integers(1, 10))
     oldest = Oldest(most, memory)
     for entry in entries:
