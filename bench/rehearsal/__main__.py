@@ -2,6 +2,7 @@
 
     SIZE     people; 200 unless given
     HOLD     seconds for which shared streams are left alone; 31, for foyer asks about each again after 30
+    SOAK     seconds of a change a second; none unless given
     REAL=1   before a real kube-apiserver and Dex (bench.rehearsal.cluster), without the yardstick
     --alone       without the yardstick
     --json FILE   where the figures go as JSON too
@@ -50,7 +51,12 @@ def main() -> int:
         "kinds", nargs="*", choices=[*names, []], default=[], metavar="KIND", help=" ".join(names)
     )
     flags = parser.parse_args()
-    size = Size(int(os.environ.get("SIZE") or FULL), CHANGES, float(os.environ.get("HOLD") or HOLD))
+    size = Size(
+        int(os.environ.get("SIZE") or FULL),
+        CHANGES,
+        float(os.environ.get("HOLD") or HOLD),
+        float(os.environ.get("SOAK") or 0),
+    )
     real = os.environ.get("REAL", "") not in ("", "0")
     if shortage := files_missing(size.people):
         print(f"rehearsal: {shortage}", file=sys.stderr)

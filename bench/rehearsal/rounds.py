@@ -39,6 +39,12 @@ PATIENCE = 60.0
 SETTLED = 15.0
 """Seconds for what is over to be gone everywhere."""
 
+WARM = 10
+"""The first part of a soak, a tenth, may still find what it has not needed before."""
+
+FLAT = 1.05
+"""Most memory in the rest of it, over least."""
+
 HANDED_BACK = 2.5
 """Seconds after everybody has opened everything until the allocator's spare memory is the system's again."""
 
@@ -82,6 +88,8 @@ class Found:
     """A second, while nothing happens, and"""
     held_cpu: float | None = None
     """seconds of CPU a second."""
+    soaked: list[float] = field(default_factory=list)
+    """Memory, at each change of a soak."""
     failures: list[str] = field(default_factory=list)
 
     def holds(self, so: bool, otherwise: str) -> None:
@@ -99,6 +107,8 @@ class Size:
     """Measured after each opening."""
     hold: float
     """Seconds for which shared streams are left alone, and the API server is asked again; 0: not at all."""
+    soak: float = 0.0
+    """Seconds of a change a second."""
 
 
 class Rehearsal:
@@ -135,6 +145,8 @@ class Rehearsal:
         if self._kind is Kind.SHARED and self._size.hold:
             self._hold(foyer)
         self._change()
+        if self._size.soak:
+            self._soak()
         self._log_out()
         self._back(foyer, idle)
         for _ in range(MORE_ROUNDS):
@@ -201,13 +213,7 @@ class Rehearsal:
         """One object, to everybody; the first of them warms up and is in no figure."""
         measured: list[list[float]] = []
         for number in range(self._size.changes + 1):
-            self._marks += 1
-            mark = f"mark-{self._version}-{self._marks:06}."
-            self._tell("await", mark=mark)
-            before = self._cpu()
-            at = self._around.change(mark)
-            seen = self._tell("saw", within=WITHIN)["seen"]
-            self.found.holds(len(seen) == self._total, f"a change reached {len(seen)} of {self._total}")
+            at, seen, before = self._one_change()
             self._settle(0.1)
             if number and seen:
                 for name, cpu in self._cpu().items():
@@ -218,6 +224,17 @@ class Rehearsal:
         self.found.slowest += [times[-1] for times in measured]
         self.found.reached += measured
 
+    def _one_change(self) -> tuple[int, list[int], dict[str, float]]:
+        """When it was made and when each browser had read it, in nanoseconds; everybody's CPU just before."""
+        self._marks += 1
+        mark = f"mark-{self._version}-{self._marks:06}."
+        self._tell("await", mark=mark)
+        before = self._cpu()
+        at = self._around.change(mark)
+        seen = self._tell("saw", within=WITHIN)["seen"]
+        self.found.holds(len(seen) == self._total, f"a change reached {len(seen)} of {self._total}")
+        return at, seen, before
+
     def _hold(self, foyer: Foyer) -> None:
         """Everybody may go on reading, as the API server is asked meanwhile."""
         before, cpu = self._around.reviews(), self._server.running.cpu
@@ -226,6 +243,18 @@ class Rehearsal:
         self.found.held_reviews = (self._around.reviews() - before) / self._size.hold
         counted = foyer.metric(self._kind.value.series)
         self.found.holds(counted == self._total, f"after {self._size.hold:g} s {counted:.0f} are left")
+
+    def _soak(self) -> None:
+        """A change a second: each reaches everybody before the next one is made, and memory stays flat."""
+        end = time.monotonic() + self._size.soak
+        while time.monotonic() < end:
+            next_one = time.monotonic() + 1.0
+            self._one_change()
+            self.found.soaked.append(self._server.running.rss)
+            time.sleep(max(0.0, next_one - time.monotonic()))  # the pace is what is rehearsed
+        begun = self.found.soaked[len(self.found.soaked) // WARM :]
+        most = max(begun, default=0.0) / min(begun, default=1.0)
+        self.found.holds(most <= FLAT, f"memory moved by {most - 1:.1%} in {self._size.soak:g} s")
 
     def _restart(self, foyer: Foyer) -> None:
         foyer.restart()

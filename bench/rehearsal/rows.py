@@ -1,6 +1,6 @@
 """What the rehearsals found, in the rows of the seed that they are an answer to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -37,6 +37,7 @@ def fill(report: Report, found: Servers, kind: Kind, people: int, surroundings: 
     for row in [
         *_coming(every, people),
         *_changing(every),
+        *_soaking(every),
         *_asking(every),
         *_leaving(every),
         *_memory(every, people),
@@ -83,6 +84,21 @@ def _changing(every: Sequence[Found]) -> list[Row]:
         Row("  a delivery, µs of its CPU", [_delivery(one, "server") for one in every], ".1f"),
         Row("  of the API server's", [_delivery(one, "API server") for one in every], ".1f"),
         Row("  of the browsers'", [_delivery(one, "browsers") for one in every], ".1f"),
+    ]
+
+
+def _soaking(every: Sequence[Found]) -> list[Row]:
+    if not any(one.soaked for one in every):
+        return []
+
+    def of(found: Found, which: Callable[[list[float]], float]) -> float | None:
+        return which(found.soaked) / 1024 if found.soaked else None
+
+    return [
+        Row("a change a second, so many", [len(one.soaked) or None for one in every]),
+        Row("  memory in the meantime, least, MiB", [of(one, min) for one in every], ".1f"),
+        Row("  most", [of(one, max) for one in every], ".1f"),
+        Row("  at the end", [of(one, lambda soaked: soaked[-1]) for one in every], ".1f"),
     ]
 
 

@@ -134,7 +134,7 @@ def test_too_few_open_files_are_said_before_anything_starts(monkeypatch: pytest.
 def test_a_small_rehearsal_finds_everything_as_it_must_be(
     kind: Kind, version: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = rehearse_foyer(kind, version, Size(people=2, changes=1, hold=0.1))
+    found = rehearse_foyer(kind, version, Size(people=2, changes=1, hold=0.1, soak=0.1))
     assert found.failures == []
     most = kind.upstream(2 * EACH)
     assert found.upstream == [0, most, 0]
@@ -143,6 +143,7 @@ def test_a_small_rehearsal_finds_everything_as_it_must_be(
     assert len(found.opening) == len(found.slowest) == rounds >= 3
     assert [len(cut) for cut in found.cut] == [2 * EACH] * (rounds - 1)
     assert found.told == rounds * 2 * EACH
+    assert found.soaked
     servers = {("foyer", version): found}
     fill(Report(), servers, kind, 2, "stand-ins")
     drawing = ElementTree.fromstring(drawn([(kind, servers)]))
@@ -151,6 +152,12 @@ def test_a_small_rehearsal_finds_everything_as_it_must_be(
     assert not [part for part in drawing.iter() if part.tag.endswith("}script")]
     printed = capsys.readouterr().out
     assert f"2 people, 18 {kind.value.name}; stand-ins" in printed
-    for label in ("opening 18 at once", "one change, to the slowest", "logout to cut", "KiB each"):
+    for label in (
+        "opening 18 at once",
+        "one change, to the slowest",
+        "logout to cut",
+        "KiB each",
+        "a change a second",
+    ):
         assert label in printed
     assert ("access reviews" in printed) is (kind is Kind.SHARED)
