@@ -244,15 +244,17 @@ class Access:
             )
             for verb in VERBS
         ]
+        return _verdict(await asyncio.gather(*(self._review(token, user_info, each) for each in asked)))
+
+    async def _review(
+        self, token: IdToken, user_info: UserInfo, asked: reviews.Question
+    ) -> Decision | Refused | Unusable:
+        # Each for itself: what one half has said counts, though the other says nothing.
         try:
             async with asyncio.timeout(CHECK_TIME):
-                return _verdict(
-                    await asyncio.gather(
-                        *(reviews.may_they(self._server, token, user_info, each) for each in asked)
-                    )
-                )
+                return await reviews.may_they(self._server, token, user_info, asked)
         except TimeoutError:
-            return answers.no_answer()
+            return Unusable("timeout")
 
     def _fault(self, key: bytes, call: _Call, error: Exception) -> None:
         """foyer's own code failed: nobody gets an answer."""

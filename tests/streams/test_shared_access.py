@@ -220,6 +220,19 @@ def test_a_review_has_ten_seconds_for_both_its_halves(stage: Stage) -> None:
     stage.assert_nothing_is_left()
 
 
+def test_a_half_that_denies_wins_over_one_that_says_nothing(stage: Stage) -> None:
+    stage.reviewer.denied["bob"] = "no RBAC policy matched"
+    stage.reviewer.held = True
+    bob = stage.open(who="bob")
+    stage.reviewer.release()
+    stage.settle()
+    stage.reviewer.release(1)
+    stage.wait(11)
+    assert bob.types == ["FORBIDDEN"]
+    assert stage.reviewer.cancelled == 1
+    stage.assert_nothing_is_left()
+
+
 @pytest.mark.parametrize(("code", "word", "counts"), [(401, "UNAUTHENTICATED", 1), (403, "FORBIDDEN", 1)])
 def test_a_persons_token_that_is_refused_is_theirs(stage: Stage, code: int, word: str, counts: int) -> None:
     stage.reviewer.answers[WHO] = refused(code, "said of you")
