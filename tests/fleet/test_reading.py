@@ -483,3 +483,14 @@ def test_others_have_their_turns_while_a_large_page_is_read() -> None:
 
     small, large = note("one"), [note(f"n{number}", text="x" * 100_000) for number in range(9)]
     assert asyncio.run(turns_of(Server(large))) >= asyncio.run(turns_of(Server([small]))) + 3
+
+
+def test_a_fault_of_foyers_own_is_told_as_itself_and_gives_everything_back() -> None:
+    class Broken(Server):
+        async def ask(self, *args: object, **kwargs: object) -> Answer:
+            raise ZeroDivisionError
+
+    gates = Gates()
+    with pytest.raises(ZeroDivisionError):
+        Fleet(gates=gates, eu=Broken(), us=Server([note("one")])).read()
+    assert (gates.places, gates.reserved) == (0, 0)
