@@ -280,6 +280,24 @@ def test_a_decision_is_used_again_for_its_ttl_from_when_it_was_asked_for(stage: 
     assert len(stage.reviewer.of(MAY)) == 4
 
 
+def test_that_its_answer_was_slow_makes_it_no_younger(stage: Stage) -> None:
+    stage.reviewer.held = True
+    ada = stage.open()
+    stage.reviewer.release()
+    stage.settle()
+    stage.wait(6)
+    stage.reviewer.held = False
+    stage.reviewer.release()
+    stage.settle()
+    stage.wait(3.9)
+    stage.open().browser.leave()
+    assert len(stage.reviewer.of(MAY)) == 2
+    stage.wait(0.2)
+    stage.respond(SNAPSHOT)
+    assert len(stage.reviewer.of(MAY)) == 4, "before the snapshot is served"
+    assert ada.types == ["reset", "added", "synced"]
+
+
 @pytest.mark.parametrize(
     "query",
     [
