@@ -9,7 +9,11 @@ import pytest
 from tests.test_imports import LEVEL
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *(ROOT / "docs").glob("*.md"),
+    *(document for folder in ("deploy", "examples") for document in (ROOT / folder).rglob("*.md")),
+]
 
 
 def anchors(document: Path) -> set[str]:
