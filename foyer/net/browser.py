@@ -395,10 +395,7 @@ class BrowserConnection(Connection):
 
     def flush(self) -> None:
         """Sends what was queued, then goes on with what waited for it."""
-        self._touched = False
-        self._read = 0
-        if not self._waiting:
-            self._sent = 0
+        self._turn_over()
         codec = self.codec
         if codec is None or self.wire.closing:
             return

@@ -137,6 +137,13 @@ class Connection:
         """The end of a turn in which this connection was touched."""
         raise NotImplementedError  # pragma: no cover - each role has its own
 
+    def _turn_over(self) -> None:
+        """What comes is another turn's. Of a connection that waits for one, what it has sent still counts."""
+        self._touched = False
+        self._read = 0
+        if not self._waiting:
+            self._sent = 0
+
     def drain(self) -> None:
         """Offers the transport what is queued, now."""
         if self.codec is None or self._pumping:

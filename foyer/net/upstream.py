@@ -330,10 +330,7 @@ class UpstreamConnection(Connection):
 
     def flush(self) -> None:
         """Sends what was queued; closes when there is nothing left to wait for."""
-        self._touched = False
-        self._read = 0
-        if not self._waiting:
-            self._sent = 0
+        self._turn_over()
         codec = self.codec
         if codec is None or self.wire.closing:
             return
