@@ -97,11 +97,7 @@ class Line:
         while self._waiting and self.fits(next(iter(self._waiting)).size):
             share, _ = self._waiting.popitem(last=False)
             self.wheel.remove(share)
-            try:
-                self._grant(share)
-            except BaseException:
-                self.wake()  # the others' turn is another
-                raise
+            self._grant(share)
 
     def _grant(self, share: Share) -> None:
         self.taken += share.size
@@ -109,7 +105,7 @@ class Line:
         try:
             share.granted()
         except BaseException:
-            share.close()  # nobody knows of it
+            share.close()  # nobody knows of it; and the others go on in another turn
             raise
 
 

@@ -73,6 +73,18 @@ def test_what_is_too_old_is_forgotten_as_others_are_read() -> None:
     assert len(scopes.estimates) == 1
 
 
+def test_what_was_read_again_is_not_forgotten_with_what_is_as_old_as_its_first_time() -> None:
+    scopes = Scopes()
+    for scope in ("pods", "nodes"):
+        scopes.estimates.took(scope, 1)
+    scopes.world.clock.advance(KEEP - 1)
+    scopes.estimates.took("pods", 2)
+    scopes.world.clock.advance(2)
+    scopes.estimates.took("events", 1)
+    assert len(scopes.estimates) == 2
+    assert scopes.estimates.known("pods") == 2
+
+
 def test_so_many_scopes_are_remembered_and_those_that_were_read_of_late() -> None:
     scopes = Scopes()
     for number in range(MOST + 10):
@@ -140,6 +152,16 @@ def test_where_the_next_leaves_before_it_looks_the_one_after_it_does_and_once() 
     scopes.estimates.leave("pods", bob)
     dan.leave()
     assert scopes.told == ["ada looks", "eve looks"]
+
+
+def test_who_looks_because_all_before_have_left_is_not_asked_to_look_again() -> None:
+    scopes = Scopes()
+    ada, bob = scopes.ask("ada"), scopes.ask("bob")
+    for asker in (ada, bob):
+        scopes.estimates.leave("pods", asker)
+    scopes.ask("dan")
+    scopes.world.turn()
+    assert scopes.told == ["ada looks", "dan looks"]
 
 
 def test_where_all_have_left_the_next_to_come_looks() -> None:

@@ -78,6 +78,17 @@ def test_the_next_is_let_in_in_a_later_turn_and_not_within_the_call_that_gave_ba
     assert crowd.told == ["ada", "bob"]
 
 
+def test_however_much_is_given_back_in_a_turn_one_turn_is_asked_for() -> None:
+    crowd = Crowd(3)
+    for name in "abcdef":
+        crowd.ask(name)
+    for name in "abc":
+        crowd.shares[name].close()
+    assert len(crowd.world.later) == 1
+    crowd.world.turn()
+    assert crowd.told == [*"abcdef"]
+
+
 def test_one_who_leaves_the_line_may_have_been_what_the_others_waited_for() -> None:
     crowd = Crowd(4)
     crowd.ask("ada", 3)

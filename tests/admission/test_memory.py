@@ -200,6 +200,17 @@ def test_who_leaves_while_it_looks_has_the_next_one_look() -> None:
     assert (first.held, second.size) == (None, 2 * MIB)
 
 
+def test_who_leaves_in_the_turn_in_which_another_has_found_it_holds_nothing() -> None:
+    replica = Replica()
+    first, second = Read(replica).reserve(), Read(replica).reserve()
+    assert first.found is not None
+    first.found(MIB)
+    second.waiting.cancel()
+    replica.world.turn()
+    assert second.held is None
+    assert replica.pool.reserved == first.size == 2 * MIB
+
+
 def test_who_leaves_the_line_lets_the_others_go_on_and_is_told_nothing() -> None:
     replica = Replica()
     taking(replica, 90 * MIB)
