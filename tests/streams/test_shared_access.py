@@ -469,6 +469,18 @@ def test_an_answer_that_is_long_in_coming_is_not_asked_for_twice(stage: Stage) -
 # Before each snapshot.
 
 
+def test_who_leaves_while_asked_about_again_takes_the_question_along(stage: Stage) -> None:
+    [ada] = live(stage, "ada")
+    stage.reviewer.held = True
+    stage.wait(30)
+    assert len(stage.reviewer.of(MAY)) == 4
+    ada.browser.leave()
+    stage.settle()
+    assert stage.reviewer.cancelled == 2
+    assert counted(stage) == {("api_server", "allowed"): 1}
+    stage.assert_nothing_is_left()
+
+
 def test_every_new_snapshot_is_asked_about_before_it_is_served(stage: Stage) -> None:
     ada, bob = live(stage, "ada", "bob")
     stage.wait(12)
