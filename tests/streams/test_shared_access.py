@@ -469,6 +469,18 @@ def test_an_answer_that_is_long_in_coming_is_not_asked_for_twice(stage: Stage) -
 # Before each snapshot.
 
 
+def test_a_denial_that_is_known_already_ends_them_at_their_turn_and_leaves_none(stage: Stage) -> None:
+    [ada] = live(stage, "ada")
+    stage.wait(15)
+    stage.reviewer.denied["ada"] = "revoked"
+    assert stage.open().types == ["FORBIDDEN"]
+    assert ada.types[-1] == "synced"
+    stage.wait(5)
+    assert ada.types[-1] == "FORBIDDEN"
+    assert len(stage.reviewer.of(MAY)) == 4
+    stage.assert_nothing_is_left()
+
+
 def test_who_leaves_while_asked_about_again_takes_the_question_along(stage: Stage) -> None:
     [ada] = live(stage, "ada")
     stage.reviewer.held = True
