@@ -287,8 +287,9 @@ def test_any_target_has_an_answer(target: bytes, method: bytes) -> None:
 def test_a_path_behind_a_targets_name_is_that_targets(method: bytes) -> None:
     path = b"/targets/eu-1/k8s/api/v1/pods"
     matched = decided(path + b"?limit=5", method)
+    assert isinstance(matched, Matched)
     assert matched == (Route.TARGETS, path, b"limit=5", b"/api/v1/pods?limit=5")
-    assert isinstance(matched, Matched) and matched.named_target == "eu-1"
+    assert matched.named_target == "eu-1"
 
 
 def test_nothing_else_names_a_target() -> None:
