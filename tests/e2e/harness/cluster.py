@@ -29,9 +29,11 @@ QUIZ = "/apis/examples.foyer.dev/v1/namespaces/demo/quizsubmissions"
 class Cluster:
     """One cluster in one folder, and an administrator at its API server who goes past foyer."""
 
-    def __init__(self, scripts: Path, folder: Path) -> None:
+    def __init__(self, scripts: Path, folder: Path, *, trusts: "Cluster | None" = None) -> None:
+        """Its API server takes the sign-ins of the one that it `trusts` as well: one login for both."""
         self._scripts = scripts
         self._folder = folder
+        self._options = [] if trusts is None else ["--trust", str(trusts._folder)]
         self.env: dict[str, str] = {}
         # A second origin where Dex lets people sign in: a foyer behind an ingress.
         self.ingress_url = f"https://127.0.0.1:{free_port()}"
@@ -42,7 +44,7 @@ class Cluster:
 
     def up(self) -> None:
         """Start what is not running; ports, keys and data stay."""
-        self._script("up", "--public-url", self.ingress_url)
+        self._script("up", "--public-url", self.ingress_url, *self._options)
         lines = (self._folder / "env").read_text().splitlines()
         self.env = dict(line.split("=", 1) for line in lines)
         # Ready is not all: for a moment after its start an API server answers 429 to lists whose
