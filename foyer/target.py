@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -79,12 +80,12 @@ class Entry:
 
     def at(self, config: TargetConfig) -> Entry:
         """The same target as another configuration has it. Raises ConfigError."""
-        moved = Entry.__new__(Entry)
-        moved.config, moved.named, moved.shown, moved._log = config, self.named, self.shown, self._log
+        moved = copy(self)
+        moved.config = config
         flags = ("-kubernetes-ca-file", "-shared-watch-token-file")
         for_roots, for_token = ("-targets-file", "-targets-file") if self.named else flags
         moved.roots = moved_to(for_roots, self.roots.at, config.ca_file)
-        moved.token = self.token  # where nothing is shared any more, open streams keep theirs
+        # Where nothing is shared any more, open streams keep their token.
         if config.shared_token_file is not None:
             at = self._watched if self.token is None else self.token.at
             moved.token = moved_to(for_token, at, config.shared_token_file)
