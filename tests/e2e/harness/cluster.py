@@ -64,7 +64,10 @@ class Cluster:
 
     def signal_apiserver(self, number: signal.Signals) -> None:
         """SIGKILL for a crash, SIGTERM for an orderly end, SIGSTOP for one that falls silent."""
-        os.kill(int(self.env["APISERVER_PID"]), number)
+        pid = int(self.env["APISERVER_PID"])
+        os.kill(pid, number)
+        if number is signal.SIGSTOP:  # each thread hears of it by itself, and one may answer meanwhile
+            wait_for("all of it to stop", lambda: _states(pid) == {"T"})
 
     @contextmanager
     def without_streaming_lists(self) -> Iterator[None]:
@@ -154,3 +157,9 @@ class Cluster:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{name}: {done.stderr}"
         return done.stdout
+
+
+def _states(pid: int) -> set[str]:
+    """In which states the threads of a process are (proc_pid_stat(5))."""
+    stats = (task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat"))
+    return {stat.rpartition(") ")[2][0] for stat in stats}
