@@ -25,13 +25,15 @@ class Alert:
     name: str
     expr: str
     severity: str
+    waits: bool
+    """It fires only when its query has said so for a time."""
     annotations: dict[str, str]
 
 
 def alerts() -> list[Alert]:
     """The rules, in their order."""
     return [
-        Alert(rule["alert"], rule["expr"], rule["labels"]["severity"], rule["annotations"])
+        Alert(rule["alert"], rule["expr"], rule["labels"]["severity"], "for" in rule, rule["annotations"])
         for group in yaml.safe_load(RULES.read_text())["groups"]
         for rule in group["rules"]
     ]

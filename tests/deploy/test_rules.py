@@ -93,6 +93,13 @@ def test_there_is_something_that_fires_it_and_something_near_that_does_not(alert
 
 
 @each_alert
+def test_a_rule_that_waits_is_asked_about_before_it_has_waited(alert: Alert) -> None:
+    [test] = [test for test in of(alert) if any(labels["alertname"] == alert.name for labels in fired(test))]
+    expected = [bool(query["exp_samples"]) for query in test["promql_expr_test"]]
+    assert expected == ([False, True] if alert.waits else [True])
+
+
+@each_alert
 def test_what_its_texts_take_from_labels_is_there(alert: Alert) -> None:
     """promtool's file has the labels that an alert keeps, and promtool compares them."""
     [labels] = [
@@ -106,7 +113,7 @@ def test_what_its_texts_take_from_labels_is_there(alert: Alert) -> None:
 def test_every_test_asks_for_all_that_fires_and_knows_severities() -> None:
     severity = {alert.name: alert.severity for alert in ALERTS}
     for test in TESTS:
-        assert [query["expr"] for query in test["promql_expr_test"]] == ['ALERTS{alertstate="firing"}']
+        assert {query["expr"] for query in test["promql_expr_test"]} == {'ALERTS{alertstate="firing"}'}
         for labels in fired(test):
             assert labels["severity"] == severity[labels["alertname"]]
 

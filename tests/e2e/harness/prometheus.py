@@ -1,8 +1,10 @@
-"""A real Prometheus that scrapes one foyer, ten times a second."""
+"""A real Prometheus that scrapes one foyer, several times a second, and evaluates rules once."""
 
+import json
 import math
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.e2e.harness.serving import free_port
 from tests.e2e.harness.waiting import wait_for
 
 CONFIGURATION = """\
-global: {{scrape_interval: 100ms, scrape_timeout: 100ms}}
+global: {{scrape_interval: {every}, scrape_timeout: {every}, evaluation_interval: 1s}}
+rule_files: {rules}
 scrape_configs:
   - job_name: foyer
     static_configs: [{{targets: ["{target}"]}}]
@@ -31,8 +34,10 @@ def program(name: str) -> str:
 class Prometheus:
     """One process, with its data in `folder`."""
 
-    def __init__(self, folder: Path, target: str) -> None:
-        (folder / "prometheus.yml").write_text(CONFIGURATION.format(target=target))
+    def __init__(self, folder: Path, target: str, rules: Sequence[Path] = (), every: str = "100ms") -> None:
+        """`target` is what is scraped, and `every` how often; `rules` are files of rules."""
+        names = json.dumps([str(file) for file in rules])
+        (folder / "prometheus.yml").write_text(CONFIGURATION.format(target=target, rules=names, every=every))
         self._log = folder / "prometheus.log"
         self.address = f"127.0.0.1:{free_port()}"
         command = [
@@ -74,6 +79,10 @@ class Prometheus:
     def types(self) -> dict[str, str]:
         """Each metric's type, as Prometheus has understood it."""
         return {name: entries[0]["type"] for name, entries in self._get("metadata").items()}
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Every rule with its health, and the alerts that are pending or firing."""
+        return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
 
     def last_error(self) -> str:
         """Why the last scrape failed; empty when it did not."""
