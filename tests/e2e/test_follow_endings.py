@@ -189,6 +189,19 @@ def test_the_first_stream_is_for_whom_the_page_was_told_of_too(page: Page, gatew
     assert followed.until("signed-out")["message"] == SOMEBODY_ELSE
 
 
+def test_a_stream_that_is_nobodys_is_not_shown(page: Page, gateway: Gateway) -> None:
+    """Signed out between the stream's opening and the question whose it is."""
+    gateway.person = None
+    followed = Followed(page)
+    stream = gateway.stream().begin()
+    stream.send(stream.frame("reset") + stream.frame("added", object=thing("a"), redacted=[]))
+    told = followed.until("signed-out")
+    assert (told["reason"], list(told["objects"])) == ("Unauthorized", [])
+    assert told["message"] != SOMEBODY_ELSE
+    stream.left()
+    nothing_more(page, gateway)
+
+
 # For a while
 
 

@@ -263,6 +263,17 @@ def test_a_secrets_values_are_withheld_from_all_and_its_revisions_are_each_strea
     assert b"Mg==" not in first.browser.taken + second.browser.taken
 
 
+def test_so_are_those_of_what_a_scope_of_secrets_calls_by_another_name(stage: Stage) -> None:
+    """A kind is what the API server writes; that these are Secrets the scope says."""
+    other = secret().replace(b'"Secret"', b'"Sealed"')
+    full = stage.open(SECRETS)
+    stage.respond(added(other) + b"\n" + COMPLETE + b"\n")
+    late = stage.open(SECRETS + b"&projection=krm-spec/v1")
+    for visitor in (full, late):
+        assert shown(visitor).redacted == {"s1": {"/data/a": 1}}
+        assert b"MQ==" not in visitor.browser.taken
+
+
 def test_an_object_that_comes_back_goes_on_with_its_revisions(stage: Stage) -> None:
     visitor = stage.open(SECRETS)
     stage.respond(added(secret()) + b"\n" + COMPLETE + b"\n")
@@ -508,6 +519,20 @@ def test_when_continuity_is_lost_all_begin_again_on_the_same_connection(stage: S
         assert visitor.types[-3:] == ["reset", "added", "synced"]
         assert shown(visitor).objects.keys() == {"u2"}
     assert len(stage.places) == 2
+
+
+def test_a_projection_that_comes_between_two_cycles_waits_for_the_second(stage: Stage) -> None:
+    live(stage)
+    stage.clocked.now += 5
+    stage.side.end()
+    stage.settle()
+    raw = stage.open(CONFIGMAPS + b"&projection=krm-raw/v1")
+    assert raw.types == []
+    stage.respond(added(config_map(version="20")) + b"\n")
+    spec = stage.open(CONFIGMAPS + b"&projection=krm-spec/v1")
+    assert raw.types == spec.types == []
+    stage.send(COMPLETE + b"\n")
+    assert raw.types == spec.types == ["reset", "added", "synced"]
 
 
 def test_a_loss_before_anything_was_shown_is_nobodys_but_the_second_in_a_row_ends_it(stage: Stage) -> None:
