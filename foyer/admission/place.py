@@ -19,4 +19,7 @@ class Place(Protocol):
         """The final response head has come. What is still held: itself; or None, and nothing more is told."""
 
     def close(self) -> None:
-        """The exchange has left, whatever way, opened or not. More than once is once."""
+        """The exchange has left, whatever way, opened or not. More than once is once.
+
+        Comes before its receiver hears that it failed: what came of it is known by then.
+        """

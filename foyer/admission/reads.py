@@ -234,7 +234,6 @@ class _Request:
     def cancel(self) -> None:
         """Waits no longer. Whoever has a side cancels that."""
         self._left = True
-        self._receiver = None
         if self._slot is not None:
             self._slot.cancel()
 

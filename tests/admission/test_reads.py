@@ -170,6 +170,38 @@ def test_a_read_leaves_both_its_gate_and_its_slot_whichever_way_it_ends(ending: 
     assert (target.limit.admitted, target.cap.in_flight) == (0, 0)
 
 
+def test_a_read_that_has_a_connection_keeps_its_place_though_nobody_waits_for_one_any_more() -> None:
+    target = Target(Replica())
+    waiting = target.reads.open(Receiver())
+    target.connections.asked[0].open()
+    waiting.cancel()
+    assert (target.limit.admitted, target.cap.in_flight) == (1, 1)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_deadline_of_a_reads_own_holds_for_its_slot_too(held: bool) -> None:
+    target = Target(Replica(), 1)
+    target.cap.open(Receiver("a change"))
+    ada, deadline = Receiver("ada"), target.replica.world.clock.now + 3
+    if held:
+        Held(target).enter().admitted.open(ada, deadline=deadline)
+    else:
+        target.reads.open(ada, deadline=deadline)
+    target.replica.world.wait(4)
+    assert ada.failure is Failure.TARGET_FULL
+
+
+@pytest.mark.parametrize("until", Until)
+def test_a_request_of_a_held_read_keeps_its_slot_until_it_says(until: Until) -> None:
+    target = Target(Replica(), 1)
+    asked, _, _ = Held(target).enter().ask(until)
+    asked.open()
+    asked.head()
+    assert target.cap.in_flight == (until is Until.WHOLE)
+    asked.end()
+    assert target.cap.in_flight == 0
+
+
 def test_a_read_that_gives_up_at_the_gate_is_told_nothing_any_more() -> None:
     target = Target(Replica(), 1)
     open_some(target, "ada")
