@@ -31,7 +31,7 @@ class Phase(NamedTuple):
 TROUBLES = (
     Phase("slow: 2 s each", 30.0, 70.0),
     Phase("refuses connections", 100.0, 115.0),
-    Phase("silent", 140.0, 160.0),
+    Phase("silent", 140.0, 163.0),
     Phase("2,000 reads at once", 190.0, 190.0),
 )
 TROUBLED_ENDS = 220.0

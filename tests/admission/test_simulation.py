@@ -84,7 +84,7 @@ def test_from_its_last_halving_it_is_back_at_its_start_after_as_many_reads_as_it
 
 def test_well_again_it_refuses_nobody() -> None:
     target = troubled()
-    calm = [(20.0, SLOW_ONE.begins), (85.0, REFUSING.begins), (120.0, SILENT.begins), (172.0, BURST.begins)]
+    calm = [(20.0, SLOW_ONE.begins), (85.0, REFUSING.begins), (120.0, SILENT.begins), (176.0, BURST.begins)]
     for begins, ends in calm:
         came = [reader for reader in target.readers if begins <= reader.arrived < ends - 1]
         assert {reader.ending for reader in came} == {Ending.ANSWERED}
