@@ -37,6 +37,9 @@ TROUBLES = (
 TROUBLED_ENDS = 220.0
 
 
+HANGING_SLOW = Phase("slow, with some that are never answered", 10.0, 30.0)
+
+
 def troubled() -> Target:
     """A server that is slow, then gone, then silent, then well before a burst; others read all the while."""
     time = Timeline()
@@ -77,4 +80,20 @@ def watches_among_reads(watches: int) -> Target:
     for number in range(watches):
         time.after(30.0 * number / watches, partial(target.read, watch=True))
     time.run(60.0)
+    return target
+
+
+def some_that_hang(reads: int) -> Target:
+    """So many that are never answered; the server is slow for a while, and well again but for them."""
+    time = Timeline()
+    server = Server(time, WORKERS, SECONDS)
+    target = Target(time, server)
+    target.sample(SAMPLES)
+    for _ in range(reads):
+        target.read(hangs=True)
+    target.readers_come(READS)
+    slow = HANGING_SLOW
+    time.after(slow.begins, partial(setattr, server, "seconds", SLOW))
+    time.after(slow.ends, partial(setattr, server, "seconds", SECONDS))
+    time.run(80.0)
     return target

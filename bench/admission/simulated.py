@@ -139,6 +139,8 @@ class Server:
         while self._queue and len(self._working) < self.workers:
             request = self._queue.popleft()
             self._working[request] = None
+            if request.reader.hangs:
+                continue
             self._time.after(self._time.rng.expovariate(1 / self.seconds), partial(self._done, request))
 
     def _done(self, request: Request) -> None:
@@ -194,11 +196,15 @@ class Ending(Enum):
 
 @dataclass(eq=False)
 class Reader:
-    """A read through `/k8s`, from its arrival to its head. A `watch` stays open behind it."""
+    """A read through `/k8s`, from its arrival to its head.
+
+    A `watch` stays open behind it; one that `hangs` is never answered.
+    """
 
     time: Timeline
     name: str
     watch: bool = False
+    hangs: bool = False
     arrived: float = 0.0
     opened_at: float | None = None
     ended_at: float | None = None
@@ -287,9 +293,9 @@ class Target:
         """A read has waited so long for its slot (`foyer.gate.gate.Observed`)."""
         self.waits.append(Wait(self.time.now, value, self.limit.limit))
 
-    def read(self, *, watch: bool = False) -> Reader:
+    def read(self, *, watch: bool = False, hangs: bool = False) -> Reader:
         """One comes."""
-        reader = Reader(self.time, str(len(self.readers)), watch)
+        reader = Reader(self.time, str(len(self.readers)), watch, hangs)
         self.readers.append(reader)
         self.reads.open(reader)
         return reader

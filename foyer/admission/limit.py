@@ -3,6 +3,10 @@
 What tells is how long a read waited for its slot at the target, opening a connection included: a server that
 is slow keeps its slots, and one that is gone gives no connection. Halved by one that waited too long and
 raised by one that did not, the limit follows what the server can take within a few of its answers.
+
+A read that was not let in is one that did not, as well, where nobody waits for a slot. Else a few that their
+server never answers would be all that is read there, once the limit has fallen below their number: nobody
+could come in and show that the others are answered.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ MOST = 4
 class ReadLimit:
     """One target's."""
 
-    __slots__ = ("_line", "_most", "_wait", "threshold")
+    __slots__ = ("_asking", "_line", "_start", "_wait", "threshold")
 
     def __init__(self, start: int, threshold: float, *, wheel: Wheel, soon: Soon, wait: Observed) -> None:
         """`threshold` in seconds; `wait` observes how many each request of a read waited for its slot.
@@ -29,7 +33,8 @@ class ReadLimit:
         `soon` calls its argument in a turn of the loop to come (`loop.call_soon`).
         """
         self._line = Line(start, wheel, soon)
-        self._most = MOST * start
+        self._start = start
+        self._asking = 0  # requests of reads that wait for a slot
         self.threshold = threshold
         self._wait = wait
 
@@ -55,10 +60,20 @@ class ReadLimit:
     def adapt(self, *, coped: bool) -> None:
         """The target has coped with one more read, or it has not."""
         limit = self._line.capacity
-        self._line.capacity = min(self._most, limit + 1) if coped else max(1, limit // 2)
+        self._line.capacity = min(MOST * self._start, limit + 1) if coped else max(1, limit // 2)
 
-    def observe(self, seconds: float) -> None:
-        """A request of a read has waited so long."""
+    def turned_away(self) -> None:
+        """A read was not let in in time. Up to where it began, the limit is not held down by that alone."""
+        if not self._asking and self._line.capacity < self._start:
+            self.adapt(coped=True)
+
+    def asks(self) -> None:
+        """A request of a read waits for a slot from now on."""
+        self._asking += 1
+
+    def asked(self, seconds: float) -> None:
+        """It does no longer, and has for so long."""
+        self._asking -= 1
         self._wait.observe(seconds)
 
 
@@ -86,9 +101,13 @@ class ReadPlace(Told):
         self._limit = limit
         self._said = _Told.NOTHING
 
+    def asks(self) -> None:
+        """A request of this read comes to the cap. One of the three below is what becomes of it, once."""
+        self._limit.asks()
+
     def waited(self, seconds: float) -> None:
-        """A request of this read got its slot, and a connection, after so long."""
-        self._limit.observe(seconds)
+        """It got its slot, and a connection, after so long."""
+        self._limit.asked(seconds)
         if seconds > self._limit.threshold:
             self._overloaded()
         elif self._said is _Told.NOTHING:
@@ -96,14 +115,15 @@ class ReadPlace(Told):
             self._limit.adapt(coped=True)
 
     def got_none(self, seconds: float) -> None:
-        """One got none, for all that it waited so long."""
-        self._limit.observe(seconds)
+        """It got none, for all that it waited so long."""
+        self._limit.asked(seconds)
         self._overloaded()
 
     def left(self, seconds: float) -> None:
-        """One was given up by who asked. That tells something only if it had waited for too long by then."""
+        """It was given up by who asked. That tells something only if it had waited for too long by then."""
+        self._limit.asked(seconds)
         if seconds > self._limit.threshold:
-            self.got_none(seconds)
+            self._overloaded()
 
     def _overloaded(self) -> None:
         if self._said is not _Told.OVERLOADED:

@@ -82,7 +82,8 @@ class Reads:
         return until if deadline is None else min(until, deadline)
 
     def refuse(self) -> None:
-        """Counts one that was not let in here."""
+        """One was not let in here."""
+        self.limit.turned_away()
         self._refusals[Refused.CONCURRENCY.value] += 1
 
 
@@ -229,6 +230,7 @@ class _Request:
         receiver, self._receiver = self._receiver, None
         assert receiver is not None
         self._asked_at = self._reads.now()
+        self._place.asks()
         self._slot = self._reads.cap.open(receiver, until=self._until, deadline=self._deadline, place=self)
 
     def cancel(self) -> None:

@@ -27,9 +27,15 @@ class Gate:
         place.ask(self.world.clock.now + 10)
         return place
 
+    def asking(self, name: str = "") -> ReadPlace:
+        """One that waits for a slot."""
+        place = self.ask(name)
+        place.asks()
+        return place
+
     def read(self, seconds: float) -> None:
         """One that waited so long for its slot, from its beginning to its end."""
-        place = self.ask()
+        place = self.asking()
         place.waited(seconds)
         place.close()
 
@@ -46,7 +52,7 @@ def test_a_read_that_waited_longer_than_the_threshold_for_a_slot_halves_it() -> 
 
 def test_a_read_that_got_none_halves_it() -> None:
     gate = Gate(8)
-    gate.ask().got_none(0.0)
+    gate.asking().got_none(0.0)
     assert gate.limit.limit == 4
 
 
@@ -84,13 +90,13 @@ def test_after_any_reads_it_is_what_they_make_of_it_one_by_one(start: int, waits
 
 def test_a_read_that_was_given_up_soon_says_nothing_of_the_target() -> None:
     gate = Gate(8)
-    gate.ask().left(SHORT)
+    gate.asking().left(SHORT)
     assert gate.limit.limit == 8
 
 
 def test_a_read_that_was_given_up_after_waiting_for_too_long_halves_it() -> None:
     gate = Gate(8)
-    gate.ask().left(LONG)
+    gate.asking().left(LONG)
     assert gate.limit.limit == 4
 
 
@@ -98,6 +104,7 @@ def test_a_read_of_many_requests_raises_it_once() -> None:
     gate = Gate(8)
     place = gate.ask()
     for _ in range(10):
+        place.asks()
         place.waited(SHORT)
     assert gate.limit.limit == 9
 
@@ -106,17 +113,69 @@ def test_a_read_of_many_requests_halves_it_once_also_by_a_later_one() -> None:
     gate = Gate(8)
     place = gate.ask()
     for seconds in (SHORT, LONG, LONG, SHORT):
+        place.asks()
         place.waited(seconds)
+    place.asks()
     place.got_none(LONG)
     assert gate.limit.limit == 4
 
 
+def fallen(gate: Gate) -> None:
+    """To 1, from 8."""
+    for _ in range(3):
+        gate.read(LONG)
+
+
+def test_a_read_that_was_not_let_in_while_nobody_waits_for_a_slot_raises_it_as_every_other() -> None:
+    """What holds the places then is answered late or never: no sign that there are no slots."""
+    gate = Gate(8)
+    fallen(gate)
+    gate.limit.turned_away()
+    assert gate.limit.limit == 2
+
+
+def test_it_does_not_while_somebody_waits_for_a_slot() -> None:
+    gate = Gate(8)
+    fallen(gate)
+    place = gate.asking()
+    gate.limit.turned_away()
+    assert gate.limit.limit == 1
+    place.left(SHORT)
+    gate.limit.turned_away()
+    assert gate.limit.limit == 2
+
+
+def test_reads_that_were_not_let_in_raise_it_to_where_it_began_and_no_further() -> None:
+    """What fills the places above it is something else, such as memory that is waited for."""
+    gate = Gate(8)
+    fallen(gate)
+    for _ in range(20):
+        gate.limit.turned_away()
+    assert gate.limit.limit == 8
+
+
+def test_a_few_reads_that_are_never_answered_do_not_keep_the_others_out_for_ever() -> None:
+    gate = Gate(8)
+    for _ in range(3):
+        gate.asking("hangs").waited(SHORT)
+    for _ in range(4):
+        gate.read(LONG)
+    assert (gate.limit.limit, gate.limit.admitted) == (1, 3)
+    for _ in range(3):
+        gate.ask("is too late")
+        gate.limit.turned_away()
+    gate.world.turn()
+    assert gate.told[-1] == "is too late"
+    assert gate.limit.admitted == 4
+
+
 def test_every_wait_for_a_slot_is_observed() -> None:
     gate = Gate()
-    place = gate.ask()
+    place = gate.asking()
     place.waited(0.5)
+    place.asks()
     place.waited(2.0)
-    gate.ask().got_none(3.0)
+    gate.asking().got_none(3.0)
     assert (gate.seconds.count, gate.seconds.sum) == (3, 5.5)
 
 
@@ -131,7 +190,7 @@ def test_reads_wait_in_arrival_order() -> None:
 
 def test_a_limit_that_was_halved_sends_nobody_away_and_lets_nobody_in_before_it_is_met() -> None:
     gate = Gate(4)
-    places = [gate.ask(name) for name in "abcd"]
+    places = [gate.asking(name) for name in "abcd"]
     gate.ask("e")
     places[0].waited(LONG)
     assert (gate.limit.limit, gate.limit.admitted, gate.limit.waiting) == (2, 4, 1)
@@ -146,7 +205,7 @@ def test_a_limit_that_was_halved_sends_nobody_away_and_lets_nobody_in_before_it_
 
 def test_a_limit_that_rises_lets_the_next_in() -> None:
     gate = Gate(1)
-    first = gate.ask("ada")
+    first = gate.asking("ada")
     gate.ask("bob")
     first.waited(SHORT)
     gate.world.turn()

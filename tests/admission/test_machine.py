@@ -305,7 +305,7 @@ class Gates(RuleBasedStateMachine):
         self.world.turn()
         for target in self.targets:
             assert target.cap.in_flight == target.cap.waiting == 0
-            assert target.limit.admitted == target.limit.waiting == 0
+            assert target.limit.admitted == target.limit.waiting == target.limit._asking == 0
         assert self.replica.pool.reserved == self.replica.pool.waiting == 0
         assert len(self.world.wheel) == 0
         for request in self.requests:

@@ -57,7 +57,7 @@ def test_the_limit_falls_to_one_in_each_trouble() -> None:
     ("phase", "reads", "seconds"),
     [
         # What had been asked before it was well again is still told; then 63 reads lead from 1 to 64.
-        (SLOW_ONE, 256, 5 * SLOW),
+        (SLOW_ONE, 256, 2 * SLOW),
         (REFUSING, 64, 1.0),
         # A connection that hangs has ten seconds to fail first.
         (SILENT, 256, 11.0),
@@ -90,10 +90,22 @@ def test_well_again_it_refuses_nobody() -> None:
         assert {reader.ending for reader in came} == {Ending.ANSWERED}
 
 
-def test_a_server_that_is_slow_is_still_asked_for_half_of_what_its_slots_carry() -> None:
+def test_a_server_that_is_slow_is_still_asked_for_nearly_all_that_its_slots_carry() -> None:
     target = troubled()
     carried = target.slots / SLOW * (SLOW_ONE.ends - SLOW_ONE.begins)
-    assert answered(target, SLOW_ONE.begins, SLOW_ONE.ends) >= 0.5 * carried
+    assert answered(target, SLOW_ONE.begins, SLOW_ONE.ends) >= 0.85 * carried
+
+
+@pytest.mark.parametrize("reads", [1, 5, 40])
+def test_reads_that_are_never_answered_do_not_keep_the_others_out_once_a_trouble_is_over(reads: int) -> None:
+    """Those hold their places all the while, and the limit had fallen below their number."""
+    target, trouble = scenes.some_that_hang(reads), scenes.HANGING_SLOW
+    during = [one.limit for one in target.samples if trouble.begins <= one.at < trouble.ends]
+    assert min(during) == 1
+    assert target.samples[-1].admitted >= reads
+    after = [reader for reader in target.readers if trouble.ends + 15 <= reader.arrived < 79]
+    assert len(after) > 1000
+    assert {reader.ending for reader in after} == {Ending.ANSWERED}
 
 
 def test_a_burst_that_no_limit_keeps_out_is_answered_whole_and_nobody_is_refused() -> None:
