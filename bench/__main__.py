@@ -9,12 +9,23 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import floods, inflate, lists, memory, overhead, refusals, sessions, small, watches
+from bench import floods, inflate, lists, memory, overhead, overload, refusals, sessions, small, watches
 from bench.pairings import FULL, QUICK, Amount
 from bench.report import Report
 from bench.servers import absent
 
-PARTS = ("overhead", "memory", "watches", "small", "refusals", "lists", "inflate", "sessions", "floods")
+PARTS = (
+    "overhead",
+    "memory",
+    "watches",
+    "small",
+    "refusals",
+    "lists",
+    "inflate",
+    "sessions",
+    "floods",
+    "overload",
+)
 
 JSON = Path("build/bench.json")
 
@@ -49,6 +60,8 @@ def _run(parts: Sequence[str], amount: Amount, report: Report) -> None:
         small.measure(amount, report, in_memory)
     if "refusals" in parts:
         refusals.measure(amount, report)
+    elif "overload" in parts:
+        refusals.measure(amount, report, refusals.OF_LOAD)
     if "lists" in parts:
         lists.measure(amount, report)
     if "inflate" in parts:
@@ -57,6 +70,8 @@ def _run(parts: Sequence[str], amount: Amount, report: Report) -> None:
         sessions.measure(report)
     if "floods" in parts:
         floods.measure(amount, report)
+    if "overload" in parts:
+        overload.measure(amount, report)
 
 
 if __name__ == "__main__":

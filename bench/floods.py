@@ -119,7 +119,7 @@ class Street:
             cookies = [goref_cookie(person, bench.key) for person in people]
         else:
             cookies = [foyer_cookie(bench, person) for person in people]
-        asking = {"port": server.port, "target": TARGET, "cookies": cookies}
+        asking = {"port": server.port, "targets": [TARGET], "cookies": cookies}
         self._neighbour = bench.python("bench.neighbour", json.dumps(asking))
         self._neighbour.pin(others)
         self._neighbour.line()

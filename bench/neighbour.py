@@ -1,10 +1,10 @@
 """Somebody else, as a process of its own: `python -m bench.neighbour '<whom to ask, as JSON>'`.
 
-    {"port", "target", "cookies"}
+    {"port", "targets", "cookies"}
 
-Many people, each with a session and a connection of their own, so that no bound of a session is met.
-For each line on stdin, a number, they ask so many small GETs over HTTP/2, one after the other, and a line
-says how long they took: {"median", "worst"} in seconds.
+Many people, each with a session and a connection of their own, so that no bound of a session is met. The
+targets are theirs in turn. For each line on stdin, a number, they ask so many small GETs over HTTP/2, one
+after the other, and a line says how long they took: {"median", "worst"} in seconds.
 """
 
 import json
@@ -21,9 +21,10 @@ from bench.messages import H2
 class Neighbours:
     """Signed-in browsers, of which one at a time waits for an answer."""
 
-    def __init__(self, port: int, target: str, cookies: list[str]) -> None:
+    def __init__(self, port: int, targets: list[str], cookies: list[str]) -> None:
         context = client_context(H2)
-        tasks = [Task(port, H2, target, cookie, 1, gets=1) for cookie in cookies]
+        asking = zip(cookies, cycle(targets), strict=False)
+        tasks = [Task(port, H2, target, cookie, 1, gets=1) for cookie, target in asking]
         self._turns = cycle([H2Browser(task, context, self._told) for task in tasks])
         self._answered = 0
 

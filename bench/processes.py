@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.browsers import Task
-from bench.limits import raise_file_limit
+from bench.limits import cpu_clock, raise_file_limit
 from bench.sessions import session
 from foyer.demo.certificates import make
 from foyer.session.seal import Session
 
 PATIENCE = 60.0
 """Seconds for a process to say what it is asked for."""
-
-_CPU_CLOCK = 2  # the kernel's CPUCLOCK_SCHED: all that a process's threads have run, in nanoseconds
 
 
 class Lost(Exception):
@@ -45,8 +43,7 @@ class Running:
     @property
     def cpu(self) -> float:
         """Seconds of CPU so far, user and system, of all its threads."""
-        # As clock_getcpuclockid(3) makes it; /proc counts in ticks of 10 ms.
-        return time.clock_gettime((~self.process.pid << 3) | _CPU_CLOCK)
+        return time.clock_gettime(cpu_clock(self.process.pid))
 
     @property
     def rss(self) -> float:

@@ -61,8 +61,11 @@ CASES = (
     Case("503, the whole server", 503, bounds={"max-server-requests": "1"}, most=FLOOD),
 )
 
+OF_LOAD = CASES[-2:]
+"""Those of the limits on load alone."""
 
-def measure(amount: Amount, report: Report) -> None:
+
+def measure(amount: Amount, report: Report, cases: tuple[Case, ...] = CASES) -> None:
     """Fills the table. The API server speaks HTTP/2; no refusal reaches it."""
     with Bench() as bench:
         api = bench.api(H2)
@@ -73,7 +76,7 @@ def measure(amount: Amount, report: Report) -> None:
         table.row("foyer, served", [costs[0] for costs in served])
         if beside:
             table.row("goref, served", [costs[1] for costs in served])
-        for case in CASES:
+        for case in cases:
             refusing, *started = _bounded(bench, api, case) if case.bounds else [foyer]
             measured = [refusing, *(beside if case.goref else [])]
             costs = [_refused(bench, measured, version, case, amount) for version in VERSIONS]

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -67,21 +67,41 @@ def servers(bench: Bench, api: Running, version: str) -> list[Running]:
     return found
 
 
-def start_foyer(bench: Bench, api: Running, bounds: dict[str, str] = WITHOUT_BOUNDS) -> Running:
-    """`foyer serve` in front of `api`, with its own defaults but for `bounds`."""
+def start_foyer(
+    bench: Bench,
+    api: Running,
+    bounds: dict[str, str] = WITHOUT_BOUNDS,
+    targets: Mapping[str, int] | None = None,
+    before: Sequence[str] = (),
+) -> Running:
+    """`foyer serve` in front of `api`, with its own defaults but for `bounds`.
+
+    With `targets`, ports by name, those are its API servers, and `api` is the issuer alone. `before` are the
+    words that its command begins with.
+    """
     log = bench.path(f"foyer-{time.monotonic_ns()}.log")
-    flags = _flags(bench, api, 0) | {
-        "oidc-ca-file": str(bench.path("ca.crt")),
-        "kubernetes-ca-file": str(bench.path("ca.crt")),
-        **bounds,
-    }
-    command = [sys.executable, "-m", "foyer.cli", "serve", *_arguments(flags)]
+    ca_file = str(bench.path("ca.crt"))
+    flags = _flags(bench, api, 0) | {"oidc-ca-file": ca_file, "kubernetes-ca-file": ca_file, **bounds}
+    if targets is not None:
+        del flags["kubernetes-server"], flags["kubernetes-ca-file"]
+        flags["targets-file"] = _targets_file(bench, targets, ca_file)
+    command = [*before, sys.executable, "-m", "foyer.cli", "serve", *_arguments(flags)]
     with log.open("w") as stderr:
         running = bench.start("foyer", command, stderr=stderr)
     running.port = _eventually(lambda: _listening(log.read_text()), running)
     _eventually(lambda: '"msg":"ready"' in log.read_text(), running)
     running.cookie = foyer_cookie(bench, bench.session())
     return running
+
+
+def _targets_file(bench: Bench, targets: Mapping[str, int], ca_file: str) -> str:
+    listed = [
+        {"name": name, "server": f"https://127.0.0.1:{port}", "caFile": ca_file}
+        for name, port in targets.items()
+    ]
+    file = bench.path(f"targets-{time.monotonic_ns()}.yaml")
+    file.write_text(json.dumps({"targets": listed}))  # which is YAML as well
+    return str(file)
 
 
 def foyer_cookie(bench: Bench, signed_in: Session) -> str:

@@ -50,6 +50,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
         "foyer, from gzip",
         "foyer_native",
         "cookie, open, still live",
+        "99 of 100, what foyer ran of that",
+        "of that where it lives",
         *(kind.name for kind in KINDS),
     ],
 )
