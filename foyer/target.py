@@ -233,10 +233,13 @@ class Target:
         A read (what has no effect, whatever comes of it) is let in before it asks for one.
         """
         way = self.reads.open if head.method in (b"GET", b"HEAD") else self._cap.open
-        wait = prefer.wait(head.fields)
-        if wait is None:
-            return way
-        return partial(way, deadline=self.server.now() + min(wait, self._replica.overload.target_timeout))
+        # Of the one wait, not of each: what is left after the gate is for the slot (seed, Sizing).
+        return partial(way, deadline=self._until(prefer.wait(head.fields)))
+
+    def _until(self, wait: float | None) -> float:
+        """How long a request that comes now may wait to be sent: so many seconds, where that is sooner."""
+        timeout = self._replica.overload.target_timeout
+        return self.server.now() + (timeout if wait is None else min(wait, timeout))
 
     async def ask(self, head: RequestHead, content: bytes, *, limit: int, timeout: float) -> Answer:
         """A whole answer: an `Ask`."""
@@ -251,9 +254,8 @@ class Target:
         limit: int,
         timeout: float,
     ) -> Answer:
-        """`before` is what comes before the slot. The wait for one is part of the `timeout`, however long."""
-        deadline = self.server.now() + timeout
-        way = before(partial(self._cap.open, until=Until.WHOLE, deadline=deadline))
+        """`before` is what comes before the slot. The wait for one is part of the `timeout`."""
+        way = before(partial(self._cap.open, until=Until.WHOLE, deadline=self._until(timeout)))
         return await whole_answer(way, head, content, limit=limit, timeout=timeout)
 
     @property
