@@ -12,6 +12,7 @@ from typing import NamedTuple
 from foyer.exchange.ports import Answer
 from foyer.interruption import Interruption, Reason, StatusCause
 from foyer.k8s.reviews import kind_of_status
+from foyer.login.document import is_text
 from foyer.protocol.events import Failure
 from foyer.streams import lists
 from foyer.streams.lists import Listed
@@ -88,7 +89,8 @@ def judged(answer: Answer, before: str) -> Listed | Outcome:
     listed = lists.read(answer.content)
     if listed is None:
         return _no_list("it answered with something else than a list")
-    if len(listed.token) > MAX_TOKEN or (before and listed.token == before):
+    token = listed.token
+    if len(token) > MAX_TOKEN or not is_text(token) or (before and token == before):
         return _no_list("its list does not go on from page to page")
     return listed
 

@@ -124,7 +124,8 @@ class Reading:
     def _scope(self) -> str:
         """What is read, for whoever remembers how much that was."""
         query = self._query
-        asked = (self._path, query.targets, query.label_selector, query.field_selector, self._most)
+        begins = query.after is None  # what is left of a list is less, and says nothing of all of it
+        asked = (self._path, query.targets, query.label_selector, query.field_selector, self._most, begins)
         return repr(asked)
 
     async def _measure(self, admitted: Mapping[str, Entered]) -> int | None:

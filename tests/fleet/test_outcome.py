@@ -27,6 +27,12 @@ def test_a_list_with_status_200_is_a_page() -> None:
     assert (len(page.spans), page.token) == (1, "2")
 
 
+def test_a_token_that_no_request_could_say_is_no_page() -> None:
+    """JSON's escapes can spell half of a surrogate pair, and UTF-8 cannot."""
+    found = judged(Answer(200, JSON, listed([], **{"continue": "\ud800"})))
+    assert (found.kind, found.status, found.failure) == (Kind.NODE_ERROR, 200, "document")
+
+
 @pytest.mark.parametrize("status", [201, 204, 301, 302, 400, 401, 403, 404, 410, 429, 500, 503, 599, 999])
 def test_any_other_status_is_a_node_error_with_that_status_though_it_be_a_list(status: int) -> None:
     found = judged(Answer(status, JSON, listed([])))

@@ -430,6 +430,15 @@ def test_a_read_of_another_list_is_another_scope() -> None:
     assert len(gates.taken) == 5  # what is left out when it fails takes nothing
 
 
+def test_what_was_left_behind_a_place_says_nothing_of_the_whole_list() -> None:
+    gates = Gates()
+    fleet = Fleet(gates=gates, eu=Server([note(f"n{number}") for number in range(9)]))
+    whole = fleet.list("limit=5")
+    [(scope, taken)] = gates.taken.items()
+    fleet.list(urlencode({"limit": 5, "continue": whole.after}))
+    assert gates.taken[scope] == taken
+
+
 @pytest.mark.parametrize(("count", "size", "page"), [(500, 300, 500), (500, 4000, 500), (2000, 1000, 250)])
 def test_a_list_needs_no_more_memory_than_is_reserved_for_it(count: int, size: int, page: int) -> None:
     """With a tenth for what every read needs, and what the scripted server keeps aside."""
