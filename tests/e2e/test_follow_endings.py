@@ -515,7 +515,11 @@ def test_who_is_woken_doubts_a_stream_that_is_silent_and_not_one_that_is_not(
     page: Page, gateway: Gateway, wake: str
 ) -> None:
     followed = Followed(page)
+    live(followed, gateway).cut()
+    followed.until("waiting")  # behind that, nothing of this wait is woken
+    page.clock.run_for(2000)
     stream = live(followed, gateway, "a")
+    calls = len(followed.calls())
     page.clock.run_for(20_000)
     page.evaluate(wake)
     stream.event("added", object=thing("b"), redacted=[])
@@ -523,7 +527,7 @@ def test_who_is_woken_doubts_a_stream_that_is_silent_and_not_one_that_is_not(
     page.clock.run_for(40_000)
     assert followed.now()["state"] == "live", "what was heard since has cleared the doubt"
     page.evaluate(wake)
-    assert followed.until("waiting")["reason"] == "Silent"
+    assert followed.until("waiting", calls)["reason"] == "Silent"
     stream.left()
 
 

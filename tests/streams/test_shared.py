@@ -235,6 +235,19 @@ def test_a_projection_that_comes_late_is_made_of_what_is_there_in_slices(stage: 
     assert shown(late).objects["u1"]["data"] == {"a": "13"}
 
 
+def test_one_that_comes_before_the_first_snapshot_is_complete_waits_for_all_of_it(stage: Stage) -> None:
+    stage.open()
+    stage.respond()
+    stage.send(*[added(config_map(f"v{number}")) + b"\n" for number in range(3 * WORK)])
+    late = Visitor(stage, CONFIGMAPS + b"&projection=krm-spec/v1", IdToken(b"bob"))
+    stage.visitors.append(late)
+    stage.run()
+    stage.turn()
+    stage.side.content(COMPLETE + b"\n")
+    stage.settle()
+    assert late.types == ["reset", *["added"] * (3 * WORK), "synced"]
+
+
 def test_what_two_projections_show_alike_is_kept_once(stage: Stage) -> None:
     raw = stage.open(CONFIGMAPS + b"&projection=krm-raw/v1")
     full = stage.open()
@@ -354,6 +367,17 @@ def test_what_comes_with_the_end_of_the_snapshot_comes_behind_it(stage: Stage) -
         assert visitor.types == ["reset", "added", "synced", "modified", "deleted"]
 
 
+def test_a_deletion_of_what_was_never_there_is_passed_on_in_a_snapshot_too(stage: Stage) -> None:
+    """Of an object that a page may know from before."""
+    first = many(stage, 100)
+    slow = stage.open(fast=False)
+    stage.send(deleted(config_map("unknown", "12")) + b"\n")
+    slow.fast = True
+    stage.settle()
+    assert first.types[-1] == "deleted"
+    assert 0 < slow.types.index("deleted") < slow.types.index("synced")
+
+
 def test_objects_that_come_and_go_leave_nothing_behind(stage: Stage) -> None:
     visitor = live(stage)
     for version in range(11, 11 + 8 * QUEUE_MOST, 2):
@@ -416,6 +440,22 @@ def test_as_many_events_as_the_queue_holds_wait_for_a_slow_browser(stage: Stage)
     assert content.count(b'"modified"') == QUEUE_MOST
     assert b"RESYNC_REQUIRED" not in content
     assert stage.measures.shared_overflows == 0
+
+
+def test_they_wait_though_others_have_read_on(stage: Stage) -> None:
+    """What is forgotten of the log is what nobody's queue may reach."""
+    reading, slow = live(stage), stage.open()
+    stage.send(*[changed(version) for version in range(100, 400)])
+    stall(slow)
+    for version in range(400, 400 + QUEUE_MOST):
+        stage.send(changed(version))
+    slow.browser.take(1 << 40)
+    slow.fast = True
+    stage.settle()
+    content = bytes(slow.browser.taken)
+    assert content.count(b'"modified"') == 300 + QUEUE_MOST
+    assert b"RESYNC_REQUIRED" not in content
+    assert shown(reading).objects["u1"]["data"] == {"a": str(399 + QUEUE_MOST)}
 
 
 def test_one_more_is_an_overflow_and_a_fresh_snapshot_from_the_cache(stage: Stage) -> None:
@@ -767,12 +807,13 @@ def test_a_fault_in_a_review_cuts_who_waits_for_it(stage: Stage, monkeypatch: py
 # Leaving.
 
 
-def test_what_is_left_is_freed_then_and_not_by_a_collection(stage: Stage) -> None:
+def alive() -> list[str]:
+    """The kinds of all objects that a shared stream has to do with."""
     kinds = ("SharedWatch", "Cache", "Source", "Reflector", "Subscriber", "Stream", "Showing", "Row", "Grant")
+    return [name for each in gc.get_objects() if (name := type(each).__name__) in kinds]
 
-    def alive() -> list[str]:
-        return [name for each in gc.get_objects() if (name := type(each).__name__) in kinds]
 
+def test_what_is_left_is_freed_then_and_not_by_a_collection(stage: Stage) -> None:
     gc.collect()
     gc.disable()
     try:
@@ -785,6 +826,20 @@ def test_what_is_left_is_freed_then_and_not_by_a_collection(stage: Stage) -> Non
             stage.visitors.pop().browser.leave()
         stage.settle()
         stage.places.clear()
+        assert alive() == before
+    finally:
+        gc.enable()
+
+
+def test_so_is_one_stream_of_a_quiet_scope_that_goes_on(stage: Stage) -> None:
+    live(stage)
+    gc.collect()
+    gc.disable()
+    try:
+        before = alive()
+        stage.open(who="bob")
+        stage.visitors.pop().browser.leave()
+        stage.settle()
         assert alive() == before
     finally:
         gc.enable()
