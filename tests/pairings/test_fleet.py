@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import pytest
 
 from foyer.exchange.endings import Cause
-from tests.support.browsers import Exchange
+from tests.support.browsers import SMALL, Exchange
 from tests.support.pairings import JSON, Entries, Pairing
+from tests.support.remains import OF_EXCHANGES, left
 from tests.support.script import Aborted, Whole
 from tests.support.upstreams import H1Upstream, H2Upstream, Request
 
@@ -353,3 +354,47 @@ class TestAFullCap:
         other.read_until_end()
         answer(expect(pairing, "us"), us=page(note("one", 1)))
         assert names(read(exchange)) == ["us/one"]
+
+
+class TestABrowserThatStopsReading:
+    """What a fleet list holds is held until it has been taken, or nobody is there to take it."""
+
+    @pytest.fixture
+    def flags(self) -> dict[str, str]:
+        return {"response-write-timeout": "5s", "memory-pool": "64MiB"}
+
+    @pytest.mark.parametrize("end", ["write timeout", "logout", "gone", "reads on"])
+    def test_its_list_is_held_until_its_end_and_no_longer(self, pairing: Pairing, end: str) -> None:
+        pairing.connect(receive_buffer=SMALL)
+        exchange = pairing.get(NOTES + "?targets=eu")
+        answer(
+            expect(pairing, "eu"), eu=page(*(note(f"n{day}", day, text="x" * 10**6) for day in range(1, 7)))
+        )
+        assert exchange.read_head()[0] == 200
+        pairing.browser.stop_reading()
+        pairing.script.until_still(0.05)
+        reads, measures = pairing.product.target("eu").reads.limit, pairing.product.measures
+        assert pairing.product.ask(lambda: (reads.admitted, reads.waiting)) == (1, 0)
+        assert pairing.product.ask(measures.memory_reserved) > 12 * 10**6
+        match end:
+            case "write timeout":
+                pairing.product.pass_time(8)
+                assert pairing.logged("response cut short")[0]["cause"] == "write_timeout"
+            case "logout":
+                pairing.connect().request("POST", "/auth/logout", pairing.me.change).read_until_end()
+            case "gone":
+                pairing.browser.close()
+            case _:
+                pairing.browser.go_on_reading()
+                outcome = exchange.read_until_end(seconds=30)
+                assert isinstance(outcome, Whole) and len(json.loads(outcome.content)["items"]) == 6
+        pairing.script.until(
+            lambda: pairing.product.ask(lambda: (reads.admitted, measures.memory_reserved())) == (0, 0),
+            "room",
+        )
+        if end in ("write timeout", "logout"):
+            pairing.browser.go_on_reading()
+            assert isinstance(exchange.read_until_end(seconds=30), Aborted)
+        pairing.script.until(
+            lambda: pairing.product.ask(lambda: left(pairing.product._foyer, OF_EXCHANGES)) == {}, "a rest"
+        )
