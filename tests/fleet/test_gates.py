@@ -92,13 +92,25 @@ def test_one_that_waits_for_as_long_as_it_may_is_not_admitted() -> None:
     run(dialogue)
 
 
-def test_its_deadline_may_be_sooner() -> None:
+@pytest.mark.parametrize("gate", ["concurrency", "memory"])
+def test_its_deadline_may_be_sooner(gate: str) -> None:
     async def dialogue(scene: Scene) -> None:
-        first = await scene.entrance.enter(LATER)
-        second = await scene.started(scene.entrance.enter(scene.replica.world.clock.now + 2))
+        scene.gate.took("pods", 8 * MIB)  # of ten: a second one waits
+
+        def way(until: float) -> Coroutine[Any, Any, Any]:
+            if gate == "concurrency":
+                return scene.entrance.enter(until)
+            return scene.gate.reserve("pods", scene.measure, until)
+
+        first = await way(LATER)
+        second = await scene.started(way(scene.replica.world.clock.now + 2))
+        assert not second.done()
         scene.replica.world.wait(3)
-        with pytest.raises(NotAdmitted):
+        await scene.turns()
+        assert second.done()
+        with pytest.raises(NotAdmitted) as refused:
             await second
+        assert refused.value.gate == gate
         first.close()
 
     run(dialogue)

@@ -87,3 +87,14 @@ def test_no_more_than_fits_is_ever_held(entries: list[Entry], data: st.DataObjec
 def test_an_object_that_is_listed_twice_is_kept_once() -> None:
     entry = Entry(Position("1", "eu", "", "one"), b"{}")
     assert kept([entry, entry._replace(text=b"{ }")], 10, 10**9).entries == [entry]
+
+
+def test_what_was_dropped_is_not_taken_again_though_there_be_room_by_then() -> None:
+    entries = [Entry(Position(str(number), "a", "", "x"), b"12") for number in range(3)]
+    gates = Gates(2 * cost(2))
+    oldest = Oldest(1000, Held(gates))
+    for entry in entries:
+        oldest.add(entry)
+    gates.pool = 10**9
+    oldest.add(entries[2])
+    assert (oldest.entries, oldest.dropped) == (entries[:2], entries[2].position)

@@ -430,6 +430,13 @@ def test_a_read_of_another_list_is_another_scope() -> None:
     assert len(gates.taken) == 5  # what is left out when it fails takes nothing
 
 
+def test_what_is_left_of_a_list_without_a_target_that_failed_says_nothing_of_it() -> None:
+    gates = Gates()
+    fleet = Fleet(gates=gates, eu=Server([note("one")]), us=Server(replies={1: Failure.RESET}))
+    assert fleet.list("partial=true").names == ["eu/one"]
+    assert gates.taken == {}
+
+
 def test_what_was_left_behind_a_place_says_nothing_of_the_whole_list() -> None:
     gates = Gates()
     fleet = Fleet(gates=gates, eu=Server([note(f"n{number}") for number in range(9)]))
