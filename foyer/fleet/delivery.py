@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from foyer.exchange.exchange import Exchange, State
 from foyer.exchange.ports import HIGH_WATER
 from foyer.fleet import merged
+from foyer.fleet.merged import Merged
 from foyer.fleet.reading import Read
 from foyer.k8s.incoming import SECURITY_FIELDS
 from foyer.protocol.events import Fields, ResponseHead
@@ -47,20 +48,29 @@ class Delivery:
 
 def deliver(exchange: Exchange, read: Read, write_timeout: float | None, *, content: bool) -> None:
     """Answers `exchange` with what was read; without `content` by the head of that alone (HEAD)."""
-    length = sum(map(len, merged.pieces(read.list)))
+    delivery = Delivery(exchange, read.held, merged.pieces(read.list))
+    try:
+        head = ResponseHead(200, _fields(read.list), ended=not content)
+        exchange.begin_flow(head, delivery, write_timeout)
+    except BaseException:
+        delivery.cancel()  # the exchange need not know of it
+        raise
+    if content and exchange.state is State.FLOWING:
+        delivery.drained()
+    else:
+        delivery.cancel()  # the head was all of it, or nobody is there any more
+
+
+def _fields(found: Merged) -> Fields:
+    length = sum(map(len, merged.pieces(found)))
     fields: Fields = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % length),
         *SECURITY_FIELDS,
     ]
-    if read.list.truncated:
+    if found.truncated:
         fields.append((b"krm-foyer-truncated", b"true"))
-    delivery = Delivery(exchange, read.held, merged.pieces(read.list))
-    exchange.begin_flow(ResponseHead(200, fields, ended=not content), delivery, write_timeout)
-    if content and exchange.state is State.FLOWING:
-        delivery.drained()
-    else:
-        delivery.cancel()  # the head was all of it, or nobody is there any more
+    return fields
 
 
 def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -116,6 +116,17 @@ def test_to_a_head_the_head_is_all_and_nothing_is_held() -> None:
     assert scene.services.endings == [Complete(200)]
 
 
+def test_a_fault_before_its_head_gives_back_what_was_held() -> None:
+    given_back: list[bool] = []
+    held = ExitStack()
+    held.callback(given_back.append, True)
+    nobodys = [Entry(Position("", "eu", "", "one"), b"{}")]
+    exchange = Exchange(Services(), Browser(), RequestHead(b"GET", b"/fleet/v1/api", []))
+    with pytest.raises(KeyError):
+        deliver(exchange, Read(Merged({}, nobodys, None, False), held), 10.0, content=True)
+    assert given_back == [True]
+
+
 @given(st.lists(st.integers(0, 3 * HIGH_WATER).map(bytes), max_size=8))
 def test_slices_are_the_same_bytes_and_none_is_large(pieces: list[bytes]) -> None:
     slices = list(_slices(pieces))

@@ -383,6 +383,16 @@ def test_a_look_at_the_first_item_measures_a_list_of_equal_ones_to_within_its_se
     assert measured <= taken <= measured + (count + 1) * 100
 
 
+def test_no_more_is_measured_than_a_list_may_have() -> None:
+    notes = [note(f"n{number:03}") for number in range(100)]
+    for query, most in (("", 30), ("limit=7", 7)):
+        gates = Gates()
+        Fleet(gates=gates, most=30, eu=Server(notes)).list(query)
+        [measured] = gates.measured
+        assert measured is not None
+        assert most * cost(60) < measured < most * cost(400)
+
+
 def test_a_list_that_does_not_say_how_long_it_is_is_not_measured() -> None:
     gates = Gates()
     unsaid = Answer(200, JSON, listed([note("one")], **{"continue": "2"}))
