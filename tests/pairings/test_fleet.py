@@ -356,6 +356,20 @@ class TestAFullCap:
         assert names(read(exchange)) == ["us/one"]
 
 
+class TestAnImpatientOperator:
+    """Two seconds for all of it."""
+
+    @pytest.fixture
+    def flags(self) -> dict[str, str]:
+        return {"target-timeout": "2s", "admission-wait": "1s"}
+
+    def test_a_preference_makes_its_time_no_longer(self, pairing: Pairing) -> None:
+        exchange = pairing.get(NOTES + "?targets=eu", [(b"Prefer", b"wait=1000")])
+        request = expect(pairing, "eu")["eu"]
+        request.expect_cancelled()
+        assert refusal(exchange) == (504, "TargetTimeout", [("eu", "time-out")])
+
+
 class TestABrowserThatStopsReading:
     """What a fleet list holds is held until it has been taken, or nobody is there to take it."""
 
