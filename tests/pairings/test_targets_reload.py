@@ -149,6 +149,33 @@ def test_what_is_open_on_one_goes_on_and_its_connections_close_behind_the_last(w
         connection.expect_closed()
 
 
+def test_a_fleet_read_goes_on_there_with_all_of_its_later_pages(world: World) -> None:
+    exchange = world.get("/fleet/v1/api/v1/pods?partial=true")
+    for upstream in (world.eu, world.us):
+        upstream.expect().answer(200, JSON, pods())  # the look at what there is
+    of_eu, of_us = world.eu.expect(), world.us.expect()
+    world.reload(eu=world.eu)
+    for number in range(3):
+        of_us.answer(200, JSON, pods(f"us-{number}", token=f"{number}"))
+        of_us = world.us.expect()
+        assert of_us.target.endswith(b"&continue=%d" % number)
+    assert world.retired() == 1
+    of_us.answer(200, JSON, pods("us-3"))
+    of_eu.answer(200, JSON, pods("eu-0"))
+    assert isinstance(exchange.read_until_end(), Whole)
+    found = json.loads(exchange.content)
+    names = [item["object"]["metadata"]["name"] for item in found["items"]]
+    assert names == ["eu-0", *(f"us-{number}" for number in range(4))]
+    assert found["complete"]
+    world.until_retired(0)
+
+
+def pods(*names: str, token: str = "") -> bytes:
+    items = [{"metadata": {"name": name, "namespace": "team"}} for name in names]
+    document = {"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": token}, "items": items}
+    return json.dumps(document).encode()
+
+
 def test_a_stream_goes_on_there_with_all_of_its_later_cycles(world: World) -> None:
     page, request = world.stream("&target=us", world.us)
     world.reload(eu=world.eu)
