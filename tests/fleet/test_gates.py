@@ -78,22 +78,9 @@ def test_a_read_has_its_place_until_it_is_closed_and_the_next_one_waits_for_it()
     run(dialogue)
 
 
-def test_one_that_waits_for_as_long_as_it_may_is_not_admitted() -> None:
-    async def dialogue(scene: Scene) -> None:
-        first = await scene.entrance.enter(LATER)
-        second = await scene.started(scene.entrance.enter(LATER))
-        scene.replica.world.wait(WAIT + 1)
-        with pytest.raises(NotAdmitted) as refused:
-            await second
-        assert refused.value.gate == "concurrency"
-        assert scene.replica.refusals["concurrency"] == 1
-        first.close()
-
-    run(dialogue)
-
-
 @pytest.mark.parametrize("gate", ["concurrency", "memory"])
-def test_its_deadline_may_be_sooner(gate: str) -> None:
+@pytest.mark.parametrize("sooner", [False, True], ids=["as long as it may", "until its deadline"])
+def test_one_that_waits_in_vain_is_not_admitted(gate: str, sooner: bool) -> None:
     async def dialogue(scene: Scene) -> None:
         scene.gate.took("pods", 8 * MIB)  # of ten: a second one waits
 
@@ -102,15 +89,19 @@ def test_its_deadline_may_be_sooner(gate: str) -> None:
                 return scene.entrance.enter(until)
             return scene.gate.reserve("pods", scene.measure, until)
 
+        wait = 2 if sooner else WAIT
         first = await way(LATER)
-        second = await scene.started(way(scene.replica.world.clock.now + 2))
+        second = await scene.started(way(scene.replica.world.clock.now + 2 if sooner else LATER))
+        scene.replica.world.wait(wait - 1)
+        await scene.turns()
         assert not second.done()
-        scene.replica.world.wait(3)
+        scene.replica.world.wait(2)
         await scene.turns()
         assert second.done()
         with pytest.raises(NotAdmitted) as refused:
             await second
         assert refused.value.gate == gate
+        assert scene.replica.refusals[gate] == 1
         first.close()
 
     run(dialogue)

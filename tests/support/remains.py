@@ -53,6 +53,7 @@ OF_EXCHANGES: dict[str, Callable[[Foyer], int]] = {
     "slots of targets": lambda foyer: sum(target.in_flight for target in _targets(foyer)),
     "slots waited for": lambda foyer: sum(target._cap.waiting for target in _targets(foyer)),
     "reads at targets": lambda foyer: sum(target.reads.limit.admitted for target in _targets(foyer)),
+    "reads that ask for slots": lambda foyer: sum(target.reads.limit._asking for target in _targets(foyer)),
     "reads that wait": lambda foyer: sum(target.reads.limit.waiting for target in _targets(foyer)),
     "memory for reads": lambda foyer: foyer.measures.memory_reserved(),
     "places waited for upstream": lambda foyer: sum(len(pool._waiting) for pool in _pools(foyer)),
