@@ -45,7 +45,7 @@ $(shell rm -f $(VENV)/.foyer-*)
 endif
 endif
 
-.PHONY: help demo test conformance check format format-check lint types imports coverage e2e fuzz bench rehearsal clean
+.PHONY: help demo test conformance check format format-check lint types imports coverage e2e fuzz bench memory rehearsal clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 15
@@ -107,6 +107,11 @@ fuzz: $(FUZZ) ## look for inputs that break a property
 bench: $(DEV) ## measure, as ratios; BENCH="small floods" for some of it (bench/README.md)
 	@echo "bench: ratios within one run"
 	@$(PY) -m bench $(BENCH)
+
+# PEOPLE is how many, 64 unless given; MEMORY="--quick fleet" for a part of it (python -m bench.memory_proof --help).
+memory: $(DEV) ## foyer held to 256 MiB, and more people than that is enough for
+	@echo "memory: 64 people who each ask for 20 MiB"
+	@$(PY) -m bench.memory_proof $(MEMORY)
 
 # SIZE is people, 200 unless given; REAL=1 takes a real API server and issuer (python -m bench.rehearsal --help).
 rehearsal: $(DEV) ## 1,800 watches or streams on one replica, and everything back; SIZE=20 for a tenth

@@ -42,7 +42,7 @@ def a_list(size: int, packed: bool) -> bytes:
     return gzip.compress(content, 1, mtime=0) if packed else content
 
 
-class _Outgoing:
+class Outgoing:
     """Content on its way, as fast as it is taken."""
 
     def __init__(self, side: BrowserSide, content: bytes = b"", ends: bool = False) -> None:
@@ -50,7 +50,7 @@ class _Outgoing:
         self.side = side
         self.rest = memoryview(content)
         self.ends = ends
-        self.watching: dict[_Outgoing, bool] | None = None
+        self.watching: dict[Outgoing, bool] | None = None
 
     def browser_stalled(self) -> None:
         self.side.abort()
@@ -77,7 +77,7 @@ class Api:
 
     def __init__(self) -> None:
         self.url = ""
-        self.watching: dict[_Outgoing, bool] = {}  # and whether it is compressed
+        self.watching: dict[Outgoing, bool] = {}  # and whether it is compressed
         self._events = 0
         self._small = small_object()
         self._audit_id = audit_ids(1)[0]
@@ -115,16 +115,16 @@ class Api:
         }
         return json.dumps(found | lists).encode()
 
-    def _whole(self, side: BrowserSide, content: bytes) -> _Outgoing:
+    def _whole(self, side: BrowserSide, content: bytes) -> Outgoing:
         return self._begin(side, answer_fields(len(content), self._audit_id), content)
 
-    def _begin(self, side: BrowserSide, fields: Fields, content: bytes, *, ends: bool = True) -> _Outgoing:
-        outgoing = _Outgoing(side, content, ends)
+    def _begin(self, side: BrowserSide, fields: Fields, content: bytes, *, ends: bool = True) -> Outgoing:
+        outgoing = Outgoing(side, content, ends)
         side.send_head(ResponseHead(200, fields))
         outgoing.browser_drained()
         return outgoing
 
-    def _watch(self, side: BrowserSide, packed: bool) -> _Outgoing:
+    def _watch(self, side: BrowserSide, packed: bool) -> Outgoing:
         outgoing = self._begin(side, _fields(packed), _event(0, packed), ends=False)
         outgoing.watching = self.watching
         self.watching[outgoing] = packed
@@ -151,10 +151,10 @@ def _uncounted(self: Floods, *counted: object) -> None:
     """An API server puts up with whatever foyer passes on to it."""
 
 
-async def _serve(folder: Path, version: str) -> None:
+async def serve(api: Api, folder: Path, version: str) -> None:
+    """Says its port, and answers until SIGTERM."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    api = Api()
     Floods.count = _uncounted  # type: ignore[method-assign,assignment]
     loop.add_signal_handler(signal.SIGTERM, ended.set)
     loop.add_signal_handler(signal.SIGUSR1, api.change)
@@ -176,4 +176,4 @@ async def _serve(folder: Path, version: str) -> None:
 
 if __name__ == "__main__":
     raise_file_limit()
-    uvloop.run(_serve(Path(sys.argv[1]), sys.argv[2]))
+    uvloop.run(serve(Api(), Path(sys.argv[1]), sys.argv[2]))

@@ -39,6 +39,8 @@ class Running:
     process: "subprocess.Popen[str]"
     port: int = 0
     cookie: str = ""
+    log: Path = Path(os.devnull)
+    """What it has said on stderr, where that is kept."""
 
     @property
     def cpu(self) -> float:
@@ -51,10 +53,10 @@ class Running:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * resource.getpagesize() / 1024
 
-    def line(self) -> Any:
+    def line(self, seconds: float = PATIENCE) -> Any:
         """The next line on its stdout, as JSON."""
         assert self.process.stdout is not None
-        said = self.process.stdout.readline() if self.has_said(PATIENCE) else ""
+        said = self.process.stdout.readline() if self.has_said(seconds) else ""
         if not said:
             raise Lost(self.name)
         return json.loads(said)

@@ -88,17 +88,18 @@ def start_foyer(
     command = [*before, sys.executable, "-m", "foyer.cli", "serve", *_arguments(flags)]
     with log.open("w") as stderr:
         running = bench.start("foyer", command, stderr=stderr)
-    running.port = _eventually(lambda: _listening(log.read_text()), running)
+    running.log = log
+    running.port = _eventually(lambda: listening(running), running)
     _eventually(lambda: '"msg":"ready"' in log.read_text(), running)
     running.cookie = foyer_cookie(bench, bench.session())
     return running
 
 
 def _targets_file(bench: Bench, targets: Mapping[str, int], ca_file: str) -> str:
-    listed = [
-        {"name": name, "server": f"https://127.0.0.1:{port}", "caFile": ca_file}
-        for name, port in targets.items()
-    ]
+    token = bench.path("shared-token")  # used only where resources are shared
+    token.write_text("shared")
+    more = {"caFile": ca_file, "sharedWatchTokenFile": str(token)}
+    listed = [{"name": name, "server": f"https://127.0.0.1:{port}", **more} for name, port in targets.items()]
     file = bench.path(f"targets-{time.monotonic_ns()}.yaml")
     file.write_text(json.dumps({"targets": listed}))  # which is YAML as well
     return str(file)
@@ -197,9 +198,10 @@ def _arguments(flags: dict[str, str]) -> list[str]:
     return [f"-{name}={value}" for name, value in flags.items()]
 
 
-def _listening(log: str) -> int:
-    for line in log.splitlines(keepends=True):
-        if line.endswith("\n") and (said := json.loads(line))["msg"] == "listening":
+def listening(foyer: Running, msg: str = "listening") -> int:
+    """The port of its listener, or of what another `msg` of its log tells of; 0 until it does."""
+    for line in foyer.log.read_text().splitlines(keepends=True):
+        if line.endswith("\n") and (said := json.loads(line))["msg"] == msg:
             return int(said["address"].rpartition(":")[2])
     return 0
 
