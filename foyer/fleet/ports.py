@@ -51,6 +51,9 @@ class Reservation(Protocol):
     def grow(self, by: int) -> bool:
         """Takes so many more, at once or, where there are none left, not at all."""
 
+    def shrink_to(self, size: int) -> None:
+        """Gives back what is held above `size` bytes."""
+
     def close(self) -> None:
         """Gives them back. More than once is once."""
 

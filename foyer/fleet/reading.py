@@ -106,6 +106,8 @@ class Reading:
             held.callback(memory.close)
             oldest = Oldest(self._most, memory)
             outcomes = await _each(admitted, lambda name: self._target(name, admitted[name], oldest))
+            # An estimate may have been the whole pool, and a slow browser have the answer for half an hour.
+            memory.shrink_to(oldest.held)
             # Who asked for some has the others' items.
             found = self._judged({name: outcomes.get(name, outcome.NOT_ADMITTED) for name in names}, oldest)
             return found if isinstance(found, Interruption) else Read(found, held.pop_all())

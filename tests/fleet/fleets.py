@@ -117,11 +117,17 @@ class Entered:
 class Gates:
     """Each server's gate and a pool of so many bytes, which say what is held."""
 
-    def __init__(self, pool: int = 10**9, shut: frozenset[str] = frozenset(), full: bool = False) -> None:
-        """Reads of the targets in `shut` are not let in; with `full`, none has memory."""
+    def __init__(
+        self, pool: int = 10**9, shut: frozenset[str] = frozenset(), full: bool = False, first: int = 0
+    ) -> None:
+        """Reads of the targets in `shut` are not let in; with `full`, none has memory.
+
+        Each gets `first` bytes, whatever it would need.
+        """
         self.pool = pool
         self.shut = shut
         self.full = full
+        self.first = first
         self.places = 0
         self.reserved = 0
         self.measured: list[int | None] = []
@@ -132,7 +138,9 @@ class Gates:
         self.measured.append(await measure())
         if self.full:
             raise NotAdmitted("memory")
-        return Held(self)
+        held = Held(self)
+        assert held.grow(self.first)
+        return held
 
     def took(self, scope: str, size: int) -> None:
         self.taken[scope] = size
@@ -152,9 +160,12 @@ class Held:
         self.size += by
         return True
 
+    def shrink_to(self, size: int) -> None:
+        self._gates.reserved -= max(0, self.size - size)
+        self.size = min(self.size, size)
+
     def close(self) -> None:
-        self._gates.reserved -= self.size
-        self.size = 0
+        self.shrink_to(0)
 
 
 class Fleet:

@@ -393,6 +393,15 @@ def test_no_more_is_measured_than_a_list_may_have() -> None:
         assert most * cost(60) < measured < most * cost(400)
 
 
+def test_what_was_reserved_too_much_is_given_back_when_the_list_has_been_read() -> None:
+    gates = Gates(first=10**9)
+    found = Fleet(gates=gates, eu=Server([note("one")])).read()
+    assert isinstance(found, Read)
+    assert [gates.reserved] == list(gates.taken.values())
+    found.held.close()
+    assert gates.reserved == 0
+
+
 def test_a_list_that_does_not_say_how_long_it_is_is_not_measured() -> None:
     gates = Gates()
     unsaid = Answer(200, JSON, listed([note("one")], **{"continue": "2"}))
