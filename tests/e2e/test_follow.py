@@ -177,6 +177,20 @@ def test_a_new_cycle_keeps_what_was_shown_until_it_is_whole_and_then_prunes(
     assert followed.states() == ["connecting", "live", "stale", "live"]
 
 
+def test_a_value_left_out_that_changed_from_one_cycle_to_the_next_is_told(
+    page: Page, gateway: Gateway
+) -> None:
+    followed = Followed(page)
+    stream = gateway.stream().begin()
+    for revision in (1, 2):
+        stream.event("reset")
+        stream.event("added", object=thing("a"), redacted=[{"path": "/data/a", "rev": revision}])
+        stream.event("added", object=thing("b"), redacted=[{"path": "/data/b", "rev": 1}])
+        stream.event("synced")
+        page.wait_for_function(f"followed.calls.at(-1).redacted.a?.[0].rev === {revision}")
+    assert followed.calls()[-1]["changed"] == ["a"]
+
+
 def test_a_reset_without_a_word_is_a_new_cycle_too(page: Page, gateway: Gateway) -> None:
     followed = Followed(page)
     stream = gateway.stream().begin()
@@ -325,6 +339,60 @@ def test_the_page_may_stop_it_as_it_is_told_something(page: Page, gateway: Gatew
     stream.snapshot(thing("a"))
     stream.left()
     assert page.evaluate("[states, following.state]") == [["connecting", "live"], "stopped"]
+
+
+@pytest.mark.parametrize("how", ["following.stop()", "an error for good"])
+def test_one_that_is_over_leaves_no_timer_and_nothing_that_listens(
+    page: Page, gateway: Gateway, how: str
+) -> None:
+    """However often its stream was opened: a page may follow another scope at every click."""
+    page.evaluate(
+        """() => {
+            const { setInterval, clearInterval } = self;
+            self.intervals = new Set();
+            self.setInterval = (...given) => {
+                const id = setInterval(...given);
+                intervals.add(id);
+                return id;
+            };
+            self.clearInterval = (id) => clearInterval(id, intervals.delete(id));
+        }"""
+    )
+    call(page, "session()")
+    before = listening(page, "document", "self")
+    followed = Followed(page)
+    gateway.stream().begin().cut()
+    followed.until("waiting")
+    stream = gateway.stream().begin()
+    stream.snapshot(thing("a"))
+    followed.until("live")
+    assert page.evaluate("intervals.size") == 1, "of the stream that is open"
+    assert listening(page, "document", "self") == [before[0] + 2, before[1] + 2]
+    assert listening(page, "followed.controller.signal") == [1]
+    if how == "following.stop()":
+        followed.do(how)
+    else:
+        stream.event("error", code="FORBIDDEN", message="No more.", terminal=True)
+        followed.until("refused")
+    stream.left()
+    assert page.evaluate("intervals.size") == 0
+    assert listening(page, "document", "self") == before
+    assert listening(page, "followed.controller.signal") == [0]
+
+
+WOKEN_BY = {"visibilitychange", "resume", "pageshow", "online", "abort"}
+
+
+def listening(page: Page, *targets: str) -> list[int]:
+    """How many listen to each of these for what a stream is woken or stopped by."""
+    devtools = page.context.new_cdp_session(page)
+    found = []
+    for target in targets:
+        asked = devtools.send("Runtime.evaluate", {"expression": target})["result"]
+        heard = devtools.send("DOMDebugger.getEventListeners", {"objectId": asked["objectId"]})
+        found.append(sum(listener["type"] in WOKEN_BY for listener in heard["listeners"]))
+    devtools.detach()
+    return found
 
 
 def test_what_is_aborted_before_it_begins_asks_nothing(page: Page, gateway: Gateway) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,15 @@ def test_an_event_that_is_not_as_it_should_be_ends_its_stream_and_is_not_shown(
     assert told["reason"] == "Unreadable"
     stream.left()
     opened_again(page, gateway, followed, told, "a")
+
+
+def test_so_does_one_that_has_no_end(page: Page, gateway: Gateway) -> None:
+    followed = Followed(page)
+    stream = gateway.stream().begin()
+    with suppress(ConnectionError):
+        for _ in range(66):
+            stream.send(b"x" * 2**20)
+    assert followed.until("waiting")["reason"] == "Unreadable"
 
 
 @pytest.mark.parametrize(
