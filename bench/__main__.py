@@ -9,7 +9,19 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import floods, inflate, lists, memory, overhead, overload, refusals, sessions, small, watches
+from bench import (
+    floods,
+    inflate,
+    lists,
+    memory,
+    multiples,
+    overhead,
+    overload,
+    refusals,
+    sessions,
+    small,
+    watches,
+)
 from bench.pairings import FULL, QUICK, Amount
 from bench.report import Report
 from bench.servers import absent
@@ -23,6 +35,7 @@ PARTS = (
     "lists",
     "inflate",
     "sessions",
+    "multiples",
     "floods",
     "overload",
 )
@@ -68,6 +81,8 @@ def _run(parts: Sequence[str], amount: Amount, report: Report) -> None:
         inflate.measure(amount.objects, amount.events, report)
     if "sessions" in parts:
         sessions.measure(report)
+    if "multiples" in parts:
+        multiples.measure(report, amount.list_bytes // 5)
     if "floods" in parts:
         floods.measure(amount, report)
     if "overload" in parts:

@@ -81,7 +81,10 @@ class Service:
         login = self._signing_in(turn)
         redemptions = Redemptions(login, config.limits, turn.now, time.time)
         pages, log, measures, targets = self._pages, self._log, self._measures, self._targets
-        replica = Replica(turn, wheel, time.time, log, measures, self._overload, lambda: self._config.streams)
+        memory = self._remembering(turn, wheel)
+        replica = Replica(
+            turn, wheel, time.time, log, measures, self._overload, memory, lambda: self._config.streams
+        )
         targets.compose(replica)
         self._streaming = Streaming(gate=gate, targets=targets, log=log, lenient=config.streams.lenient)
         return Front(
@@ -98,7 +101,7 @@ class Service:
             ),
             identified=Identified(gate=gate, pages=pages, targets=targets, origin=config.public_url.url),
             streaming=self._streaming,
-            fleeting=self._fleeted(turn, self._remembering(turn, wheel)),
+            fleeting=self._fleeted(turn, memory),
             pages=pages,
             log=log,
             measures=measures,

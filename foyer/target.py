@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from foyer.admission.cap import Cap, Until
 from foyer.admission.limit import ReadLimit
+from foyer.admission.memory import Memory
 from foyer.admission.reads import Reads
 from foyer.config import ConfigError, OverloadConfig, StreamsConfig, TargetConfig, contents
 from foyer.exchange.ports import Answer
@@ -38,6 +39,7 @@ from foyer.roots import Roots
 from foyer.session.seal import IdToken
 from foyer.streams.access import Access
 from foyer.streams.budget import Budget, OpenSide
+from foyer.streams.gates import Gates
 from foyer.streams.shared import Shared
 from foyer.streams.source import Server
 
@@ -51,7 +53,8 @@ T = TypeVar("T")
 class Replica:
     """What every target of a replica is given.
 
-    `clock` is wall-clock time in seconds; `streams` is what the configuration says of them now.
+    `clock` is wall-clock time in seconds; `memory` is what reads share; `streams` is what the configuration
+    says of them now.
     """
 
     turn: Turn
@@ -60,6 +63,7 @@ class Replica:
     log: Log
     measures: Measures
     overload: OverloadConfig
+    memory: Memory
     streams: Callable[[], StreamsConfig]
 
 
@@ -144,14 +148,21 @@ class Target:
         )
         self.people = ApiServer(self.ask, self.authority, replica.overload.max_target_answer_bytes)
         self.recent = Recent(partial(reviews.who, self.people), replica.clock)
+        self._gates = Gates(
+            self.reads,
+            replica.memory,
+            self.authority,
+            replica.overload.max_target_answer_bytes,
+            replica.overload.retry_after,
+        )
         self.server = Server(
             self._cap.open,
+            self._gates,
             self.authority,
             replica.wheel,
             turn.now,
             partial(turn.later, upstream=True),
             replica.measures.watches_open,
-            open_page=partial(self._cap.open, until=Until.WHOLE),
             max_page_bytes=replica.overload.max_target_answer_bytes,
         )
         self.shared = self._share()
@@ -178,7 +189,7 @@ class Target:
             server=replace(
                 self.server,
                 open_side=budget.open,
-                open_page=budget.before(partial(self._cap.open, until=Until.WHOLE)),
+                gates=replace(self._gates, before=budget.before),
                 identity="shared",
             ),
             access=access,

@@ -2,7 +2,7 @@
 
 It speaks HTTP/2 alone, a hundred streams to a connection as kube-apiserver does, by hand: a watch is a number
 and two windows, and a change one pass over them that puts nine prepared octets before each event.
-Everybody watches the same object. It believes every token and allows everything. It is told what to do in
+Everybody watches the same object, and may look at the list of it. It believes every token and allows everything. It is told what to do in
 lines on stdin, and answers each with a line:
 
     {"do": "change", "mark": "…"}    → {"at": ns, "told": watches}
@@ -37,7 +37,7 @@ from bench.messages import (
 )
 from bench.rehearsal.frames import Frames, header
 from bench.rehearsal.loop import Loop, Peer, answer
-from bench.rehearsal.objects import PATH, bookmark, event, small_object, watch_fields
+from bench.rehearsal.objects import PATH, bookmark, event, listed, small_object, watch_fields
 from foyer.net.listener import server_context
 from foyer.protocol import machine as _native_huffman  # noqa: F401  it gives hpack foyer's decoder
 
@@ -152,6 +152,10 @@ class Connection(Peer):
             self._answer(stream, 200, self._api.fields)
             watch.behind = self._api.first
             self._catch_up(stream, watch)
+        elif self._api.looked(fields):
+            self._answer(stream, 200, self._api.fields)
+            self._window -= len(self._api.list)
+            self.send(frame(Type.DATA, END_STREAM, stream, self._api.list))
         elif review := self._api.reviewed(fields, content):
             self._answer(stream, 201, self._api.fields)
             self._window -= len(review)
@@ -174,7 +178,7 @@ class Api:
         self.context.set_alpn_protocols(["h2"])
         self.connections: set[Connection] = set()
         self.fields = watch_fields()
-        self.first = b""
+        self.first = self.list = b""
         self._version = 1000
         self._tokens: set[bytes] = set()
         self._known: dict[bytes, str] = {}
@@ -192,6 +196,11 @@ class Api:
             return False
         self._tokens.add(fields[b"authorization"])
         return True
+
+    def looked(self, fields: Fields) -> bool:
+        """Whether somebody asks how much there is."""
+        path, _, query = fields[b":path"].partition(b"?")
+        return path == PATH.encode() and query == b"limit=1"
 
     def reviewed(self, fields: Fields, content: bytes) -> bytes:
         """The answer to a review; nothing for what is none."""
@@ -222,6 +231,7 @@ class Api:
         self._version += 1
         thing = small_object(mark, self._version)
         self.first = event("ADDED", thing) + bookmark(self._version)
+        self.list = listed(thing, self._version)
         content = event("MODIFIED", thing)
         gc.collect()  # not while it is told
         now = time.monotonic_ns()

@@ -62,6 +62,13 @@ def bookmark(version: int) -> bytes:
     return event("BOOKMARK", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 
 
+def listed(thing: dict[str, object], version: int) -> bytes:
+    """The list of one."""
+    metadata = {"resourceVersion": str(version)}
+    answer = {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": [thing]}
+    return json.dumps(answer, separators=(",", ":")).encode()
+
+
 def watch_fields() -> list[tuple[bytes, bytes]]:
     """What kube-apiserver sends before a watch's events, beside the status."""
     return [

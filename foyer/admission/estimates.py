@@ -70,8 +70,9 @@ class Estimates:
         return None if took is None or took.at + KEEP < self._now() else took.size
 
     def took(self, scope: str, size: int) -> None:
-        """`scope` has been read, and has taken `size` bytes."""
+        """`scope` has been read, and has taken `size` bytes. Nobody need look at it any more."""
         now, key = self._now(), _key(scope)
+        self._tell(key, size)
         self._took.pop(key, None)
         self._took[key] = _Took(size, now)
         while len(self._took) > MOST or next(iter(self._took.values())).at + KEEP < now:
@@ -98,11 +99,14 @@ class Estimates:
             return  # it has left, and another one looks
         self.leave(scope, asker)
         if size is not None:
-            self._looks.pop(key, None)
-            for other in look.askers:
-                # Each by itself: the fault of one is not the others'.
-                self._soon(partial(other.estimated, size))
+            self._tell(key, size)
         asker.estimated(size)
+
+    def _tell(self, key: bytes, size: int) -> None:
+        look = self._looks.pop(key, None)
+        for asker in () if look is None else look.askers:
+            # Each by itself: the fault of one is not the others'.
+            self._soon(partial(asker.estimated, size))
 
     def leave(self, scope: str, asker: Asker) -> None:
         """`asker` waits no longer. The next one looks, if it was to."""

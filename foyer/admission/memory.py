@@ -176,7 +176,7 @@ class _Claim:
 
     def _measured(self, size: int | None) -> None:
         self._leave_look()
-        self.reserve(GUESS if size is None else size)
+        self.reserve(size)
 
     def _leave_look(self) -> None:
         self._memory.forget(self)
@@ -186,11 +186,11 @@ class _Claim:
 
     # For that much.
 
-    def reserve(self, size: int) -> None:
-        """It is about `size` bytes of a list."""
+    def reserve(self, size: int | None) -> None:
+        """It is about `size` bytes of a list; None: nobody knows, and so nobody says that it is too large."""
         pool = self._memory.pool
-        need = max(1, ceil(size * self.want.multiple))
-        if self.want.cut:
+        need = max(1, ceil((GUESS if size is None else size) * self.want.multiple))
+        if self.want.cut or size is None:
             need = min(need, pool.size)
         reservation = pool.reservation(need, self._held, self._expired)
         if reservation is None:

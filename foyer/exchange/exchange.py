@@ -165,7 +165,7 @@ class Exchange:
         assert self.state is State.ADMITTING, self.state
         self.head = None
         self.state = State.FLOWING
-        self._pending = None
+        self._flow = self._pending = None
         if head.ended:
             self.ending = Complete(head.status)
         else:
@@ -193,6 +193,10 @@ class Exchange:
     def wait_for(self, work: Cancellable) -> None:
         """A coroutine of the application's will call `answer`; cancelled if the browser leaves first."""
         self._pending = work
+
+    def wait_for_flow(self, flow: Flow) -> None:
+        """`flow` will begin its answer, or refuse; it is cancelled if the browser leaves first."""
+        self._flow = self._pending = flow
 
     def forward(
         self,

@@ -1,7 +1,7 @@
 """`/stream/v1`: a stream from its request to its feed (spec 05).
 
-The gate has let it through. From here on whatever goes wrong is an event of the stream, for a browser's
-`EventSource` can read no other answer.
+The gate has let it through. If read admission does not, that is an answer as any other; from then on whatever
+goes wrong is an event of the stream, for a browser's `EventSource` can read nothing else.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Streaming:
         stream = Stream(self._common, exchange, opening)
         if target.shared.shares(opening.scope):
             subscriber = target.shared.subscriber(opening, stream)
-            stream.begin(subscriber)
+            stream.wait_for(subscriber)
             subscriber.open(token)
             return
         view = StreamView(opening, stream)
         lenient = opening.scope.kubectl_name in self.lenient
         source = Source(target.server, opening.scope, view, stream, token, lenient=lenient)
-        stream.begin(source)
+        stream.wait_for(source)
         source.start()
 
     def _ended(self, exchange: Exchange, opening: Opening, why: StreamError) -> None:

@@ -40,6 +40,8 @@ class Cache:
         """What ended it."""
         self.held = False
         """Whether upstream waits."""
+        self.size = 0
+        """Bytes of what is there, each object once."""
         self.line = line
         self._full = full
         self._secret = secret
@@ -55,7 +57,8 @@ class Cache:
 
     def show(self, change: Change, resource: Resource) -> None:
         """An object, as each projection in use shows it."""
-        raw = self._raw[resource.uid] = project(resource, Projection.RAW)
+        raw = project(resource, Projection.RAW)
+        self._keep(resource.uid, raw)
         for showing in self._showings.values():
             projected = self._projected(resource, raw, showing.projection)
             if showing.ready:
@@ -66,7 +69,7 @@ class Cache:
 
     def delete(self, resource: Resource) -> None:
         """An object is gone."""
-        self._raw.pop(resource.uid, None)
+        self._drop(resource.uid)
         tail = sse.deleted(resource.identity())
         for showing in self._showings.values():
             showing.delete(resource.uid, tail)
@@ -83,6 +86,7 @@ class Cache:
         """Continuity is lost, or this was all."""
         self._complete = False
         self._raw, self._fillings = {}, {}
+        self.size = 0
         if why.last:
             self.over = told(why)
         for showing in self._showings.values():
@@ -90,6 +94,16 @@ class Cache:
                 showing.end(self.over)
             else:
                 showing.lose(why)
+
+    def _keep(self, uid: str, raw: Projected) -> None:
+        self._drop(uid)
+        self._raw[uid] = raw
+        self.size += len(raw.tail)
+
+    def _drop(self, uid: str) -> None:
+        raw = self._raw.pop(uid, None)
+        if raw is not None:
+            self.size -= len(raw.tail)
 
     def _look(self, showing: Showing) -> None:
         if showing.logged > LOG_MOST and not self.held and showing.trim() > LOG_MOST:

@@ -55,6 +55,8 @@ class Step(Enum):
     """Go on with the answer."""
     REQUEST = "request"
     """Leave the answer, and send a request for `target`."""
+    CYCLE = "cycle"
+    """The same, for another cycle: all that is there will be read anew."""
     MORE = "more"
     """There is more in the page that was fed in: call `go_on` when it is the view's turn again."""
     END = "end"
@@ -187,18 +189,22 @@ class Reflector:
         """An answer that is read whole goes beyond its bound."""
         return self._end(_TOO_LARGE)
 
+    def given_up(self, why: StreamError) -> Step:
+        """Whoever follows the scope may not, or cannot, go on."""
+        return self._end(why)
+
     def stalled(self) -> Step:
         """Nothing came for `STALL` in a snapshot."""
         if not self._streaming:
             return self._end(answers.no_answer())
-        return self._fall_back()
+        self._fall_back()
+        return Step.CYCLE
 
-    def _fall_back(self) -> Step:
+    def _fall_back(self) -> None:
         self._streaming = False
         if self._begun:
             self._view.error(errors.resync("The snapshot is begun again."))
         self._restart()
-        return Step.REQUEST
 
     def _page(self, content: bytes, now: float) -> Step:
         page = read_page(content)
@@ -286,7 +292,8 @@ class Reflector:
                 return self._lost("The API server no longer has what the watch went on from.", now)
             case Again.LISTING:
                 self.streaming_refused = True
-                return self._fall_back()
+                self._fall_back()
+                return Step.REQUEST
             case _:
                 return self._end(found)
 
@@ -299,7 +306,7 @@ class Reflector:
         self._short = short
         self._view.error(errors.resync(why))
         self._restart()
-        return Step.REQUEST
+        return Step.CYCLE
 
     def _end(self, why: StreamError) -> Step:
         self._view.error(why)

@@ -79,6 +79,10 @@ class Scope(NamedTuple):
             options["continue"] = token
         return self._target(**options)
 
+    def first_item(self) -> bytes:
+        """The target of a list that is cut behind its first item, and says how many remain."""
+        return self._target(limit="1")
+
     def watch(self, version: str) -> bytes:
         """The target of a watch of what came after `version`."""
         return self._target(watch="1", resourceVersion=version, allowWatchBookmarks="true")

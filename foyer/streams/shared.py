@@ -2,6 +2,9 @@
 
 The first stream of a scope opens its watch, with foyer's own identity, and the last one out closes it,
 whatever it is doing. Scopes know nothing of each other: one that is slow to open holds up none.
+
+A watch that is opened is a read, and those who join before it is let in share what becomes of that. Who joins
+later reads what is there, and passes no gate.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from foyer.interruption import Interruption
 from foyer.session.seal import IdToken
 from foyer.streams.access import Access
 from foyer.streams.cache import Cache
@@ -16,7 +20,8 @@ from foyer.streams.fanout import Line
 from foyer.streams.grants import Grants
 from foyer.streams.projection import Projection
 from foyer.streams.scope import Opening, Scope
-from foyer.streams.showing import Reader, Showing
+from foyer.streams.showing import Showing
+from foyer.streams.snapshot import Look
 from foyer.streams.source import Server, Source
 from foyer.streams.subscriber import Common, Out, Subscriber
 
@@ -105,24 +110,31 @@ class SharedWatch:
         self.cache = Cache(shared.line, self._hold, secret=scope.has_secrets)
         # None when it has been left: what watched thousands of objects is freed then, not when Python next
         # looks for cycles.
-        self._source: Source | None = Source(server, scope, self.cache, self, token, lenient=lenient)
+        self._source: Source | None = Source(
+            server, scope, self.cache, self, token, lenient=lenient, keeper=self
+        )
         self._shared = shared
         self._scope = scope
         self._readers = 0
+        self._waiting: dict[Subscriber, None] = {}  # until it is let in
 
-    def join(self, reader: Reader, projection: Projection) -> Showing:
+    def join(self, reader: Subscriber, projection: Projection) -> Showing:
         """What there is to read: nothing yet for the first, who has the API server asked."""
         self._shared.measures.shared_subscriptions_open += 1
         self._readers += 1
         showing = self.cache.join(reader, projection)
+        self._waiting[reader] = None
         if self._readers == 1 and self._source is not None:
             self._source.start()
+        elif self._source is not None and self._source.is_admitted:
+            self.admitted()
         return showing
 
-    def leave(self, reader: Reader, showing: Showing) -> None:
+    def leave(self, reader: Subscriber, showing: Showing) -> None:
         """One reader less. Behind the last one the API server is left."""
         self._shared.measures.shared_subscriptions_open -= 1
         self._readers -= 1
+        self._waiting.pop(reader, None)
         self.cache.leave(reader, showing)
         source = self._source
         if not self._readers and source is not None:
@@ -135,6 +147,31 @@ class SharedWatch:
         """Requests from now on have this one."""
         if self._source is not None:
             self._source.token = token
+
+    # What the source tells of its gates.
+
+    def admitted(self) -> None:
+        """It has been let in, and so has everybody who waits for that."""
+        waiting, self._waiting = self._waiting, {}
+        for reader in waiting:
+            reader.admitted()
+
+    def refuse(self, interruption: Interruption) -> None:
+        """It has not, and neither have they. The others read the end of it in the cache."""
+        for reader in list(self._waiting):
+            reader.refuse(interruption)
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept."""
+        return self.cache.size
+
+    def look(self, look: Look) -> None:
+        """As the first who waits for it. Of those who are let in none can be asked to: a look is nobody's."""
+        for reader in self._waiting:
+            if reader.look(look):
+                return
+        look.cancel()
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed in the source or the cache: all that depends on them is over."""

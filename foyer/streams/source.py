@@ -1,6 +1,7 @@
 """Where a scope comes from: requests to the API server, one at a time (spec 05, Upstream).
 
     HELD       nothing is asked until whoever shows it takes more
+    ENTERING   a snapshot is to come: it is let in, or is not
     OPENING    a place on a connection is waited for
     ASKED      the request is on its way up
     WATCHING   the answer is a watch: it goes to the reflector as it comes
@@ -23,12 +24,14 @@ from typing import Concatenate, ParamSpec, Protocol, TypeAlias
 
 from foyer.exchange.ports import Cancellable, UpstreamSide
 from foyer.gate.wheel import Wheel
-from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
+from foyer.interruption import Interruption
+from foyer.protocol.events import Failure, ResponseHead
 from foyer.session.seal import IdToken
-from foyer.streams import lists
 from foyer.streams.budget import OpenSide
 from foyer.streams.reflector import STALL, Reflector, Step, View
+from foyer.streams.request import get, is_plain_json
 from foyer.streams.scope import Scope
+from foyer.streams.snapshot import Gates, Keeper, Look, Refusal, Snapshot
 
 MAX_PAGE_BYTES = 16 * 1024 * 1024
 """One page of a list, read whole: 500 objects of 32 KiB. Configured as `-max-target-answer-bytes`."""
@@ -57,21 +60,20 @@ class Turned(Protocol):
 class Server:
     """An API server as sources ask it, with one kind of identity.
 
-    `open_side` finds a place on a connection, in its own time, or tells that there is none; `open_page` does
-    so for an answer that is read whole. `later` has its argument go on in a turn to come, and is asked once a
-    turn; `now` is the wheel's clock, in seconds. `watches` counts open ones under `identity`. A page has at
-    most `max_page_bytes`.
+    `gates` let snapshots in, which find their places on connections by themselves; for any other request
+    `open_side` finds one, in its own time, or tells that there is none. `later` has its argument go on in a
+    turn to come, and is asked once a turn; `now` is the wheel's clock, in seconds. `watches` counts open ones
+    under `identity`. A page has at most `max_page_bytes`.
     """
 
     open_side: OpenSide
+    gates: Gates
     authority: bytes
     wheel: Wheel
     now: Callable[[], float]
     later: Callable[[Turned], None]
     watches: MutableMapping[str, int]
     identity: str = "user"
-    open_page: OpenSide | None = None
-    """None: as `open_side`."""
     max_page_bytes: int = MAX_PAGE_BYTES
     without_streaming: set[GroupVersion] = field(default_factory=set)
     """Where the server said that it has no streaming lists, for whichever identity."""
@@ -79,6 +81,12 @@ class Server:
 
 class Owner(Protocol):
     """Whose source it is."""
+
+    def admitted(self) -> None:
+        """A snapshot has been let in, and is asked for next."""
+
+    def refuse(self, interruption: Interruption) -> None:
+        """None was. Whoever has been sent nothing yet is answered so; the view is told for the others."""
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed. The source has been left."""
@@ -88,6 +96,7 @@ class State(Enum):
     """What a source is doing; the transitions are at the top of this file."""
 
     HELD = "waiting until more is taken"
+    ENTERING = "waiting to be let in"
     OPENING = "waiting for a connection upstream"
     ASKED = "the request is on its way up"
     WATCHING = "the answer is a watch"
@@ -95,6 +104,9 @@ class State(Enum):
     SHOWING = "a page is being shown"
     OVER = "over"
 
+
+_UNASKED = (State.HELD, State.ENTERING, State.OPENING, State.SHOWING)
+"""What is waited for is not the API server's."""
 
 P = ParamSpec("P")
 
@@ -107,8 +119,7 @@ def _contained(method: Callable[Concatenate[Source, P], None]) -> Callable[Conca
         try:
             method(self, *args, **kwargs)
         except Exception as error:  # the outermost: logged by its type
-            self.cancel()
-            self._owner.failed(error)
+            self.fault(error)
 
     return call
 
@@ -124,6 +135,7 @@ class Source:
         "_content",
         "_heard",
         "_held",
+        "_keeper",
         "_owner",
         "_paused",
         "_pending",
@@ -133,6 +145,7 @@ class Source:
         "_scope",
         "_server",
         "_side",
+        "_snapshot",
         "_status",
         "slot",
         "state",
@@ -140,19 +153,30 @@ class Source:
     )
 
     def __init__(
-        self, server: Server, scope: Scope, view: View, owner: Owner, token: IdToken, *, lenient: bool = False
+        self,
+        server: Server,
+        scope: Scope,
+        view: View,
+        owner: Owner,
+        token: IdToken,
+        *,
+        lenient: bool = False,
+        keeper: Keeper | None = None,
     ) -> None:
-        """`lenient`: versions of objects that have no order are passed through."""
+        """`lenient`: versions of objects that have no order are passed through. `keeper`: who keeps what is
+        there, where it is not passed on to one stream alone."""
         streaming = _group_version(scope) not in server.without_streaming
         self._reflector = Reflector(scope, view, streaming=streaming, lenient=lenient)
         self._server = server
         self._scope = scope
         self._owner = owner
+        self._keeper = keeper
         self.token = token
         self.state = State.OPENING
         self.slot = -1
         self._pending: Cancellable | None = None
         self._side: UpstreamSide | None = None
+        self._snapshot: Snapshot | None = None
         self._status = 0
         self._retry_after: float | None = None
         self._content: list[bytes] = []
@@ -165,7 +189,7 @@ class Source:
 
     @_contained
     def start(self) -> None:
-        """Asks the API server."""
+        """Comes to the gates, and asks the API server."""
         self._ask()
 
     def pause(self) -> None:
@@ -185,6 +209,7 @@ class Source:
         self._heard = self._server.now()
         if self._side is not None:
             self._side.resume()
+        self._settle()
         if self.state is State.HELD:
             self._ask()
         elif self.state is State.SHOWING:
@@ -193,7 +218,65 @@ class Source:
     def cancel(self) -> None:
         """Leaves the API server, now. Nothing more is told to anybody."""
         self._leave(State.OVER)
+        self._close_snapshot()
         self._server.wheel.remove(self)
+
+    def fault(self, error: Exception) -> None:
+        """foyer's own code failed."""
+        self.cancel()
+        self._owner.failed(error)
+
+    # A snapshot is a read.
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether what there is has been let in, or has been delivered by now."""
+        return self._snapshot is not None or not self._reflector.in_snapshot
+
+    def _enter(self) -> None:
+        self.state = State.ENTERING
+        pending = self._server.gates.enter(self._scope, self, self._keeper)
+        if self.state is State.ENTERING:
+            self._pending = pending
+
+    @_contained
+    def look(self, look: Look) -> None:
+        """Nobody knows how much this will be."""
+        if self._keeper is None:
+            look.start(self.token)
+        else:
+            self._keeper.look(look)
+
+    @_contained
+    def admitted(self, snapshot: Snapshot) -> None:
+        """The gates have let it in."""
+        self._pending = None
+        self._snapshot = snapshot
+        self._owner.admitted()
+        if self.state is State.ENTERING:
+            self._ask()
+
+    @_contained
+    def turned_away(self, why: Refusal) -> None:
+        """They have not."""
+        self._pending = None
+        self._owner.refuse(why.interruption)
+        if self.state is State.ENTERING:
+            self._do(self._reflector.given_up(why.error))
+
+    def _settle(self) -> None:
+        """A snapshot that is complete is over once it has been taken: no more of it waits than of any answer,
+        which is what lets this go on."""
+        if self._snapshot is None or self._reflector.in_snapshot:
+            return
+        self._snapshot.complete()
+        if not self._paused:
+            self._snapshot = self._snapshot.delivered()
+
+    def _close_snapshot(self) -> None:
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            snapshot.close()
 
     # One request after the other.
 
@@ -209,11 +292,18 @@ class Source:
             # would hold what the request holds at the API server.
             self.state = State.HELD
             return
+        if not self.is_admitted:
+            self._enter()
+            return
         self.state = State.OPENING
-        open_page = server.open_page if self._reflector.whole else None
-        pending = (open_page or server.open_side)(self)
+        pending = self._open()
         if self.state is State.OPENING:
             self._pending = pending
+
+    def _open(self) -> Cancellable:
+        if self._snapshot is not None and self._reflector.in_snapshot:
+            return self._snapshot.open(self, whole=self._reflector.whole)
+        return self._server.open_side(self)
 
     def _leave(self, then: State = State.OPENING) -> None:
         """Whatever is still asked is given up."""
@@ -236,6 +326,7 @@ class Source:
         """What the reflector wants done."""
         if self.state is State.OVER:
             return  # the view left while it was told
+        self._settle()
         match step:
             case Step.READ:
                 pass
@@ -246,6 +337,10 @@ class Source:
                 if self._reflector.streaming_refused:
                     self._remember()
                 self._leave()
+                self._ask()
+            case Step.CYCLE:
+                self._leave()
+                self._close_snapshot()
                 self._ask()
             case Step.END:
                 self.cancel()
@@ -267,14 +362,7 @@ class Source:
         self._become(State.ASKED)
         if self._paused:
             side.pause()
-        fields: Fields = [
-            (b"authorization", b"Bearer " + self.token),
-            (b"accept", b"application/json"),
-            # A compressed watch would hold events back, and a decoder for each (spec 03, Bodies).
-            (b"accept-encoding", b"identity"),
-            (b"user-agent", b"foyer"),  # in the API server's audit log these are not the browser's own
-        ]
-        side.send_head(RequestHead(b"GET", self._reflector.target, fields, authority=self._server.authority))
+        side.send_head(get(self._reflector.target, self.token, self._server.authority))
 
     @_contained
     def response_head(self, head: ResponseHead) -> None:
@@ -284,7 +372,7 @@ class Source:
             self._side = None
         self._status = head.status
         self._retry_after = _seconds(head)
-        if head.status == 200 and not _is_plain_json(head):
+        if head.status == 200 and not is_plain_json(head):
             self._do(self._reflector.unanswered())
         elif head.status == 200 and not self._reflector.whole:
             self._become(State.WATCHING)
@@ -305,10 +393,19 @@ class Source:
         now = self._server.now()
         if self._status == 200:  # what a refusal says has its time from its head on: its status is enough
             self._heard = now
+            if not self._takes(data):
+                return
         if self.state is State.WATCHING:
             self._do(self._reflector.received(data, now))
         elif self.state is State.READING:
             self._read(data)
+
+    def _takes(self, data: bytes) -> bool:
+        """Whether there is memory for what `data` is a part of; else this is its end."""
+        why = None if self._snapshot is None else self._snapshot.takes(len(data))
+        if why is not None:
+            self._do(self._reflector.given_up(why))
+        return why is None
 
     def _read(self, data: bytes) -> None:
         self._content.append(data)
@@ -381,7 +478,7 @@ class Source:
         open_watch = self.state is State.WATCHING and not self._reflector.in_snapshot
         if open_watch or self.state is State.OVER:
             return None
-        if self._paused or self.state in (State.HELD, State.OPENING, State.SHOWING):
+        if self._paused or self.state in _UNASKED:
             self._heard = now
         if now < self._heard + STALL:
             return self._heard + STALL
@@ -400,12 +497,6 @@ class Source:
 
 def _group_version(scope: Scope) -> GroupVersion:
     return scope.target, scope.group, scope.version
-
-
-def _is_plain_json(head: ResponseHead) -> bool:
-    if any(coding.lower() != b"identity" for coding in head.all(b"content-encoding")):
-        return False
-    return lists.is_json(head.fields)
 
 
 def _seconds(head: ResponseHead) -> float | None:

@@ -3,18 +3,24 @@
 What is shown comes from the feed: a source of the stream's own, or one's share of a cache. Here it becomes
 content, with a heartbeat in between, and a browser that is slow to take it has its feed wait. A browser that
 takes nothing at all is cut by its connection's own look at it, after the write timeout.
+
+    WAITING   nothing is sent: what it shows has yet to be let in, or is refused as any other answer
+    OPEN      the head is sent, and what goes wrong is an event
+    OVER
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import cycle
 from typing import Protocol
 
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import HIGH_WATER, Answer
 from foyer.gate.wheel import TICK, Wheel
+from foyer.interruption import Interruption
 from foyer.protocol.events import Fields, ResponseHead
 from foyer.streams import sse
 from foyer.streams.errors import StreamError
@@ -64,10 +70,18 @@ class Common:
     first_beats: Iterator[float] = field(default_factory=lambda: cycle(range(1, int(_BEAT) + 1)))
 
 
-class Stream:
-    """One open stream: `foyer.exchange.ports.Flow`, and an entry of the wheel."""
+class State(Enum):
+    """Where a stream is, as at the top of this file. Each follows from any before it."""
 
-    __slots__ = ("_common", "_exchange", "_feed", "_opening", "_slow", "slot")
+    WAITING = "nothing is sent"
+    OPEN = "its head is sent"
+    OVER = "over"
+
+
+class Stream:
+    """One stream: `foyer.exchange.ports.Flow`, and an entry of the wheel."""
+
+    __slots__ = ("_common", "_exchange", "_feed", "_opening", "_slow", "slot", "state")
 
     endless = True
 
@@ -78,16 +92,33 @@ class Stream:
         self._feed: Feed | None = None
         self._slow = False
         self.slot = -1
+        self.state = State.WAITING
 
-    def begin(self, feed: Feed) -> None:
-        """Sends the head. `feed` is told what becomes of the browser, and may write from now on."""
-        common = self._common
+    def wait_for(self, feed: Feed) -> None:
+        """`feed` has it begin or refuses it, and is told what becomes of the browser from now on."""
         self._feed = feed
+        self._exchange.wait_for_flow(self)
+
+    def admitted(self) -> None:
+        """Its feed has been let in: sends the head, unless that is sent."""
+        if self.state is State.WAITING:
+            self._begin()
+
+    def refuse(self, interruption: Interruption) -> None:
+        """Its feed is not let in: answers with `interruption`, unless the head is sent."""
+        if self.state is State.WAITING:
+            self._exchange.refuse(interruption)
+
+    def _begin(self) -> None:
+        self.state = State.OPEN
+        common = self._common
         common.wheel.add(self, common.now() + next(common.first_beats))
         self._exchange.begin_flow(ResponseHead(200, HEAD_FIELDS), self, common.write_timeout)
 
     def write(self, head: bytes, tail: bytes) -> None:
-        """A frame."""
+        """A frame; the first brings the head with it."""
+        if self.state is State.WAITING:
+            self._begin()
         exchange = self._exchange
         exchange.write(head + tail)
         if exchange.browser.queued > HIGH_WATER and not self._slow and self._feed is not None:
@@ -119,6 +150,7 @@ class Stream:
 
     def _leave(self) -> None:
         self._common.wheel.remove(self)
+        self.state = State.OVER
         feed, self._feed = self._feed, None
         if feed is not None:
             feed.cancel()

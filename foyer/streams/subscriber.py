@@ -2,7 +2,7 @@
 
     NAMELESS    who it is of is asked, once
     ASKING      whether they may is asked: before the watch is joined, and before each new snapshot
-    WAITING     they may, and the cache is not complete
+    WAITING     they may, and the cache is not complete, or its watch not even let in
     SNAPSHOT    what is there is written, as the browser takes it
     LIVE        and then what changes
     OVER        left, and stays so
@@ -24,6 +24,7 @@ from typing import Protocol
 
 from foyer.exchange.contained import contained
 from foyer.exchange.ports import Cancellable
+from foyer.interruption import Interruption
 from foyer.session.seal import IdToken
 from foyer.streams import errors
 from foyer.streams.access import Subject, Verdict, question
@@ -33,7 +34,8 @@ from foyer.streams.fanout import FRAME_BYTES, Line
 from foyer.streams.grants import Grant, Grants
 from foyer.streams.projection import Projection
 from foyer.streams.scope import Opening, Scope
-from foyer.streams.showing import QUEUE_MOST, Gone, Lost, Reader, Showing, Shown
+from foyer.streams.showing import QUEUE_MOST, Gone, Lost, Showing, Shown
+from foyer.streams.snapshot import Look
 from foyer.streams.sse import Frame
 
 OVERFLOW = errors.resync("The stream fell too far behind, and begins again.")
@@ -56,6 +58,12 @@ _READING = (State.SNAPSHOT, State.LIVE)
 class Out(Protocol):
     """The stream's place on the wire (`foyer.streams.stream.Stream`)."""
 
+    def admitted(self) -> None:
+        """What is read has been let in."""
+
+    def refuse(self, interruption: Interruption) -> None:
+        """It has not. Calls `cancel` where nothing has been sent."""
+
     def write(self, head: bytes, tail: bytes) -> None:
         """One frame, in two parts. May call `pause`."""
 
@@ -69,10 +77,10 @@ class Out(Protocol):
 class Watch(Protocol):
     """One scope's shared watch."""
 
-    def join(self, reader: Reader, projection: Projection) -> Showing:
+    def join(self, reader: Subscriber, projection: Projection) -> Showing:
         """What there is to read. The first reader has it opened."""
 
-    def leave(self, reader: Reader, showing: Showing) -> None:
+    def leave(self, reader: Subscriber, showing: Showing) -> None:
         """The last one has it closed."""
 
 
@@ -108,6 +116,7 @@ class Subscriber:
         "_pending",
         "_showing",
         "_slow",
+        "_token",
         "_watch",
         "_wire",
         "position",
@@ -126,6 +135,7 @@ class Subscriber:
         self._showing: Showing | None = None
         self._grant: Grant | None = None
         self._pending: Cancellable | None = None  # what the API server is asked for this stream alone
+        self._token: IdToken | None = None  # theirs, until what they read has been let in
         self._allowed_at = 0.0  # when the last decision was asked for
         self._slow = False
 
@@ -134,6 +144,7 @@ class Subscriber:
     @contained
     def open(self, token: IdToken) -> None:
         """Asks who `token` is of, and goes on from there."""
+        self._token = token
         self._pending = self._common.grants.access.who(token, self)
 
     def pause(self) -> None:
@@ -157,16 +168,18 @@ class Subscriber:
     def cancel(self) -> None:
         """Leaves everything, now."""
         self.state = State.OVER
+        self._token = None
+        watch, showing = self._watch, self._showing
+        self._watch = self._showing = None
+        if watch is not None and showing is not None:
+            watch.leave(self, showing)
+        # Behind that: a look that comes to nothing is for those who are left.
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.cancel()
         grant, self._grant = self._grant, None
         if grant is not None:
             self._common.grants.leave(grant, self)
-        watch, showing = self._watch, self._showing
-        self._watch = self._showing = None
-        if watch is not None and showing is not None:
-            watch.leave(self, showing)
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed."""
@@ -208,7 +221,7 @@ class Subscriber:
         self._allowed_at = asked_at
         self.state = State.WAITING
         showing = self._showing if self._showing is not None else self._join()
-        if showing.ready:
+        if showing.ready and self.state is State.WAITING:
             self._begin(showing)
         self._settle(showing)
 
@@ -220,6 +233,33 @@ class Subscriber:
             self.cancel()
         return showing
 
+    # What its watch tells before there is anything to read.
+
+    @contained
+    def admitted(self) -> None:
+        """What is read has been let in."""
+        self._token = None
+        if self.state is State.WAITING:
+            self._pending = None  # a look, which is over
+        if self.state is not State.OVER:
+            self._out.admitted()
+
+    @contained
+    def refuse(self, interruption: Interruption) -> None:
+        """It has not been."""
+        if self.state is not State.OVER:
+            self._out.refuse(interruption)
+
+    def look(self, look: Look) -> bool:
+        """Whether they look at the scope that they wait for."""
+        if self._token is None or self.state is not State.WAITING:
+            return False
+        self._pending = look
+        look.start(self._token)
+        return True
+
+    # What is read.
+
     @contained
     def rechecked(self, verdict: Verdict, asked_at: float) -> None:
         """They may go on or not."""
@@ -227,8 +267,6 @@ class Subscriber:
             self._end(verdict)
         else:
             self._allowed_at = max(self._allowed_at, asked_at)
-
-    # What is read.
 
     @property
     def reads(self) -> bool:

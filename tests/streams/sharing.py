@@ -111,9 +111,15 @@ class Stage:
     """One foyer's shared watches, and everybody they have to do with."""
 
     def __init__(
-        self, *, at_once: bool = True, ttl: float = 10.0, recheck: float = 30.0, lenient: bool = False
+        self,
+        *,
+        at_once: bool = True,
+        ttl: float = 10.0,
+        recheck: float = 30.0,
+        lenient: bool = False,
+        clocked: Clocked | None = None,
     ) -> None:
-        self.clocked = Clocked(at_once=at_once)
+        self.clocked = clocked or Clocked(at_once=at_once)
         self.loop = Loop(lambda: self.clocked.now)
         self.measures = Measures()
         self.reviewer = Reviewer()
@@ -162,14 +168,15 @@ class Stage:
         soon, self._soon[:] = self._soon[:], []
         for call in soon:
             call()
+        later = self.clocked.go_on()
         while self.clocked.turns:
             self.clocked.turn()
-        return bool(soon)
+        return bool(soon) or later
 
     @property
     def goes_on(self) -> bool:
         """Whether the line waits for a turn."""
-        return bool(self._soon)
+        return bool(self._soon) or bool(self.clocked.later)
 
     def wait(self, seconds: float) -> None:
         """Time passes, a tick at a time."""
@@ -233,6 +240,7 @@ class Stage:
         assert len(self.clocked.wheel) == 0
         assert self.measures.watches_open == {"user": 0, "shared": 0}
         assert self.measures.shared_subscriptions_open == 0
+        self.clocked.assert_nothing_is_held()
         assert asyncio.all_tasks(self.loop) == set()
         for visitor in self.visitors:
             assert visitor.admission.closed == 1
@@ -267,7 +275,7 @@ class Visitor:
         asked = opening(query)
         self.stream = Stream(stage.clocked.common, self.exchange, asked)
         self.subscriber = stage.shared.subscriber(asked, self.stream)
-        self.stream.begin(self.subscriber)
+        self.stream.wait_for(self.subscriber)
         self.subscriber.open(token)
 
     def take(self) -> bool:

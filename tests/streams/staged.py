@@ -1,5 +1,7 @@
 """One per-user stream between a fake browser and a fake API server, its clock and turns a test's."""
 
+from collections.abc import Callable
+
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import UpstreamReceiver
 from foyer.gate.wheel import TICK, Wheel
@@ -12,6 +14,7 @@ from foyer.streams.stream import Common, Stream
 from foyer.streams.view import StreamView
 from tests.exchange.sides import Admission, Browser, Services, Upstream
 from tests.streams.following import CONFIGMAPS, opening
+from tests.streams.gating import OpenGates
 from tests.streams.wires import Event, events
 
 JSON: Fields = [(b"content-type", b"application/json")]
@@ -55,11 +58,14 @@ class Clocked:
         self.places: list[Place] = []
         self.watches = {"user": 0}
         self.turns: list[Turned] = []
+        self.later: list[Callable[[], None]] = []
         self.ended: list[tuple[Opening, StreamError]] = []
         self.without_streaming: set[GroupVersion] = set()
         self._at_once = at_once
+        self.gates = OpenGates(self._open)
         self.server = Server(
             self._open,
+            self.gates,
             b"api.test",
             self.wheel,
             lambda: self.now,
@@ -70,11 +76,25 @@ class Clocked:
         self.common = Common(self.wheel, lambda: self.now, 10.0, lambda _, *how: self.ended.append(how))
 
     def _open(self, receiver: UpstreamReceiver) -> Place:
-        place = Place(receiver)
+        return self.asked(Place(receiver))
+
+    def asked(self, place: Place) -> Place:
+        """A place on a connection is asked for."""
         self.places.append(place)
         if self._at_once:
             place.find()
         return place
+
+    def assert_nothing_is_held(self) -> None:
+        """Of what the gates let in."""
+        assert self.gates.held == 0
+
+    def go_on(self) -> bool:
+        """What was put off until the next turn; whether that was anything."""
+        later, self.later[:] = self.later[:], []
+        for call in later:
+            call()
+        return bool(later)
 
     def turn(self) -> None:
         """One turn of the loop, for the first that waits for one."""
@@ -107,7 +127,7 @@ class Staged:
         view = StreamView(asked, self.stream)
         self._first = len(self.clocked.places)
         self.source = Source(self.clocked.server, asked.scope, view, self.stream, TOKEN, lenient=lenient)
-        self.stream.begin(self.source)
+        self.stream.wait_for(self.source)
         self.source.start()
 
     @property
@@ -157,6 +177,7 @@ class Staged:
         assert self.admission.closed == 1
         assert len(self.clocked.wheel) == 0
         assert self.clocked.watches == {"user": 0}
+        self.clocked.assert_nothing_is_held()
         for place in self.clocked.places:
             assert not place.waits
             assert place.side is None or place.side.over

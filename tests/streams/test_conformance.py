@@ -76,7 +76,7 @@ def ended(following: Following, step: Step, cycle: Cycle, *, last: bool) -> Step
         assert not cycle.broken
         step = following.end()
     following.wait(10)
-    assert step is Step.REQUEST or last
+    assert step is Step.CYCLE or last
     return step
 
 

@@ -49,7 +49,7 @@ class Upstream(RuleBasedStateMachine):
 
     def serve(self) -> None:
         """Answer for as long as something is asked."""
-        while self.step is Step.REQUEST:
+        while self.step in (Step.REQUEST, Step.CYCLE):
             if self.following.reflector.whole:
                 self.list()
             elif self.following.reflector.in_snapshot:

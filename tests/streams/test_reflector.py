@@ -151,7 +151,7 @@ def test_where_the_option_is_refused_it_falls_back_at_once_and_says_so(code: int
     following.answer(200, page([config_map()]))
     assert following.types == ["reset", "added", "synced"]
     following.wait(60)
-    assert following.end() is Step.REQUEST
+    assert following.end() is Step.CYCLE
     assert following.reflector.target.endswith(b"?limit=500")
 
 
@@ -245,7 +245,7 @@ def lose(following: Following, line: bytes) -> Step:
 def test_lost_continuity_is_a_fresh_cycle_on_the_same_connection(line: bytes) -> None:
     following = live(config_map("u1"), config_map("u2"))
     following.wait(60)
-    assert lose(following, line) is Step.REQUEST
+    assert lose(following, line) is Step.CYCLE
     assert b"sendInitialEvents=true" in following.reflector.target
     assert following.receive(added(config_map("u1")), COMPLETE) is Step.READ
     assert following.types == ["reset", "added", "added", "synced", RESYNC, "reset", "added", "synced"]
@@ -255,7 +255,7 @@ def test_lost_continuity_is_a_fresh_cycle_on_the_same_connection(line: bytes) ->
 def test_lost_in_the_middle_of_a_snapshot_it_is_begun_again(line: bytes) -> None:
     following = Following()
     following.receive(added(config_map("u1")))
-    assert lose(following, line) is Step.REQUEST
+    assert lose(following, line) is Step.CYCLE
     following.receive(added(config_map("u1")), COMPLETE)
     assert following.types == ["reset", "added", RESYNC, "reset", "added", "synced"]
 
@@ -264,7 +264,7 @@ def test_lost_in_the_middle_of_a_snapshot_it_is_begun_again(line: bytes) -> None
 def test_lost_behind_a_list_it_is_listed_again(line: bytes) -> None:
     following = watching(config_map("u1"))
     following.wait(60)
-    assert lose(following, line) is Step.REQUEST
+    assert lose(following, line) is Step.CYCLE
     assert following.reflector.target.endswith(b"?limit=500")
     following.answer(200, page([]))
     assert following.types == ["reset", "added", "synced", RESYNC, "reset", "synced"]
@@ -274,7 +274,7 @@ def test_lost_behind_a_list_it_is_listed_again(line: bytes) -> None:
 @pytest.mark.parametrize("second", LOSSES.values(), ids=LOSSES.keys())
 def test_lost_at_once_twice_in_a_row_it_is_unavailable_whatever_lost_it(first: bytes, second: bytes) -> None:
     following = Following()
-    assert lose(following, first) is Step.REQUEST
+    assert lose(following, first) is Step.CYCLE
     assert lose(following, second) is Step.END
     assert following.types.count(RESYNC) == 1
     assert following.types[-1] == UNAVAILABLE
@@ -283,7 +283,7 @@ def test_lost_at_once_twice_in_a_row_it_is_unavailable_whatever_lost_it(first: b
 
 def test_410_on_the_very_first_answer_is_one_resync_and_no_loop() -> None:
     following = Following()
-    assert following.answer(410, status(410, "", "Expired")) is Step.REQUEST
+    assert following.answer(410, status(410, "", "Expired")) is Step.CYCLE
     assert following.answer(410) is Step.END
     assert following.types == [RESYNC, UNAVAILABLE]
 
@@ -291,7 +291,7 @@ def test_410_on_the_very_first_answer_is_one_resync_and_no_loop() -> None:
 def test_410_for_a_pages_token_lists_anew() -> None:
     following = Following(streaming=False)
     following.answer(200, page([config_map("u1")], "1", "old"))
-    assert following.answer(410, status(410, "", "Expired")) is Step.REQUEST
+    assert following.answer(410, status(410, "", "Expired")) is Step.CYCLE
     assert following.reflector.target.endswith(b"?limit=500")
     following.answer(200, page([config_map("u1")]))
     assert following.types == ["reset", "added", RESYNC, "reset", "added", "synced"]
@@ -299,16 +299,16 @@ def test_410_for_a_pages_token_lists_anew() -> None:
 
 def test_410_on_the_first_watch_behind_a_list_lists_anew_once() -> None:
     following = watching(config_map("u1"))
-    assert following.answer(410) is Step.REQUEST
+    assert following.answer(410) is Step.CYCLE
     assert following.answer(200, page([config_map("u1")])) is Step.REQUEST
     assert following.answer(410) is Step.END
     assert following.types == ["reset", "added", "synced", RESYNC, "reset", "added", "synced", UNAVAILABLE]
 
 
 def test_an_end_within_a_second_of_synced_counts_as_at_once_and_a_later_one_does_not() -> None:
-    for seconds, step in ((0.999, Step.END), (1.0, Step.REQUEST)):
+    for seconds, step in ((0.999, Step.END), (1.0, Step.CYCLE)):
         following = Following()
-        assert following.end() is Step.REQUEST
+        assert following.end() is Step.CYCLE
         following.receive(COMPLETE)
         following.wait(seconds)
         assert following.end() is step
@@ -317,10 +317,10 @@ def test_an_end_within_a_second_of_synced_counts_as_at_once_and_a_later_one_does
 def test_an_end_that_came_in_good_time_is_none_in_the_row() -> None:
     following = Following()
     for _ in range(5):
-        assert following.end() is Step.REQUEST
+        assert following.end() is Step.CYCLE
         following.receive(COMPLETE)
         following.wait(2)
-        assert following.end() is Step.REQUEST
+        assert following.end() is Step.CYCLE
         following.receive(COMPLETE)
         following.wait(2)
     assert following.types.count(RESYNC) == 10
@@ -339,7 +339,7 @@ def test_a_half_event_at_the_end_of_a_watch_is_nothing() -> None:
 
 def test_a_snapshot_that_stalls_falls_back_to_a_list_once() -> None:
     following = Following()
-    assert following.reflector.stalled() is Step.REQUEST
+    assert following.reflector.stalled() is Step.CYCLE
     assert following.reflector.target.endswith(b"?limit=500")
     assert not following.reflector.streaming_refused
     assert following.wire == b""
@@ -350,7 +350,7 @@ def test_a_snapshot_that_stalls_falls_back_to_a_list_once() -> None:
 def test_a_snapshot_that_stalls_half_way_is_begun_again_and_never_left() -> None:
     following = Following()
     following.receive(added(config_map("u1")))
-    assert following.reflector.stalled() is Step.REQUEST
+    assert following.reflector.stalled() is Step.CYCLE
     following.answer(200, page([config_map("u2")], "1", "more"))
     assert following.reflector.stalled() is Step.END
     assert following.types == ["reset", "added", RESYNC, "reset", "added", UNAVAILABLE]
@@ -560,7 +560,7 @@ def test_what_is_too_large_ends_it_for_good(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_item_that_is_not_whole_lists_anew_once() -> None:
     following = Following(streaming=False)
-    assert following.answer(200, page([config_map("u1"), b"{}", config_map("u2")])) is Step.REQUEST
+    assert following.answer(200, page([config_map("u1"), b"{}", config_map("u2")])) is Step.CYCLE
     assert following.answer(200, page([b"{}"])) is Step.END
     assert following.types == ["reset", "added", RESYNC, UNAVAILABLE]
 

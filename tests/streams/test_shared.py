@@ -27,6 +27,7 @@ from tests.streams.following import (
     secret,
     status,
 )
+from tests.streams.gating import OpenGates
 from tests.streams.sharing import MAY, SHARED_TOKEN, WHO, Stage, Visitor
 from tests.streams.staged import Place
 from tests.streams.wires import Client
@@ -705,7 +706,7 @@ def test_one_that_fails_as_it_is_opened_is_told_to_whoever_opened_it(stage: Stag
         receiver.upstream_gone(Failure.CONNECTION)
         return Place(receiver)
 
-    stage.shared._server = replace(stage.shared._server, open_side=fail)
+    stage.shared._server = replace(stage.shared._server, gates=OpenGates(fail))
     visitor = stage.open()
     assert visitor.types == ["UPSTREAM_UNAVAILABLE"]
     stage.assert_nothing_is_left()

@@ -6,6 +6,7 @@ import pytest
 
 from foyer.exchange.endings import Cause, Complete, CutShort
 from foyer.exchange.ports import HIGH_WATER
+from foyer.interruption import Interruption
 from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams import source as sources
@@ -507,6 +508,12 @@ class Kept:
     def error(self, why: StreamError) -> None:
         self.told.append(why.code.value)
 
+    def admitted(self) -> None:
+        self.told.append("admitted")
+
+    def refuse(self, interruption: Interruption) -> None:
+        self.told.append("refused")
+
     def failed(self, error: Exception) -> None:
         self.faults.append(error)
 
@@ -519,7 +526,7 @@ def test_at_its_end_it_leaves_by_itself() -> None:
     assert side is not None
     side.answer(ResponseHead(200, JSON))
     side.content(SNAPSHOT + error(403) + b"\n")
-    assert kept.told == ["reset", "show", "synced", "FORBIDDEN"]
+    assert kept.told == ["admitted", "reset", "show", "synced", "FORBIDDEN"]
     assert (source.state, side.cancelled, len(clocked.wheel)) == (State.OVER, True, 0)
     assert clocked.watches == {"user": 0}
 

@@ -51,7 +51,8 @@ class Fed:
         self.opening = opening()
         self.stream = Stream(self.clocked.common, self.exchange, self.opening)
         self.feed = Feed()
-        self.stream.begin(self.feed)
+        self.stream.wait_for(self.feed)
+        self.stream.admitted()
 
     def take(self) -> bytes:
         """Whatever the browser takes now."""

@@ -8,7 +8,8 @@
     request.close()
 
 A test answers each request by hand and sees the bytes that came. A request that no test
-expected is kept in `unclaimed`, and fails it.
+expected is kept in `unclaimed`, and fails it. What looks at the first item of a list, for its size, is answered
+at once: there is nothing in it. A test that is about such looks says so by `expects_looks`.
 """
 
 import socket
@@ -31,6 +32,9 @@ from tests.support.frames import Goodbyes, Outbox
 from tests.support.messages import Framing, Message, Reader, chunk, delimited_by, head
 from tests.support.script import Fields, Script
 from tests.support.wire import End, Wire
+
+NOTHING = b'{"kind":"List","apiVersion":"v1","metadata":{},"items":[]}'
+"""A list of it."""
 
 CANCEL = int(h2.errors.ErrorCodes.CANCEL)
 
@@ -194,6 +198,7 @@ class Upstream(ABC):
         self.context = tls or server_context(self.alpn)
         self.connections: list[Connection] = []
         self.arrived: deque[Request] = deque()
+        self.expects_looks = False
         self.silent = False
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._listener.setblocking(False)
@@ -212,6 +217,13 @@ class Upstream(ABC):
         self.script.until(lambda: bool(self.arrived), "a request to reach the upstream", seconds)
         return self.arrived.popleft()
 
+    def arrives(self, request: Request) -> None:
+        """A request's head is here."""
+        if self.expects_looks or b"limit=1" not in request.target.partition(b"?")[2].split(b"&"):
+            self.arrived.append(request)
+        else:
+            request.answer(200, [(b"content-type", b"application/json")], NOTHING)
+
     def expect_nothing(self) -> None:
         """No request is here, nor in what has already been sent.
 
@@ -223,6 +235,7 @@ class Upstream(ABC):
 
     def retire(self) -> None:
         """Close every connection, and see foyer close its half."""
+        self.expects_looks = False
         while self.connections:
             self.connections.pop().retire()
 
@@ -370,7 +383,7 @@ class H1Connection(Connection):
         self.requests.append(request)
         self._reader.expect_content(message, delimited_by(message) or Framing.NONE)
         self._note(request)
-        self.upstream.arrived.append(request)
+        self.upstream.arrives(request)
 
     def _note(self, request: H1Request) -> None:
         request.ended, request.trailers = request.message.ended, request.message.trailers
@@ -504,7 +517,7 @@ class H2Connection(Connection):
                 fields = [(bytes(name), bytes(value)) for name, value in event.headers]
                 request = self._streams[event.stream_id] = H2Request(self, event.stream_id, fields)
                 self.requests.append(request)
-                self.upstream.arrived.append(request)
+                self.upstream.arrives(request)
             case h2.events.DataReceived():
                 request = self._streams[event.stream_id]
                 request.content += event.data
