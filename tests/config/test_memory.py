@@ -82,3 +82,9 @@ def test_a_file_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / V1).mkdir(parents=True)
     (tmp_path / V1 / "memory.limit_in_bytes").write_bytes(b"\xff\xff")
     assert kernel(tmp_path, "0::/\n") == MACHINE
+
+
+def test_what_is_above_the_namespaces_root_is_not_looked_for(tmp_path: Path) -> None:
+    """cgroup_namespaces(7) shows it as `/..`; behind the mount's own parent is somebody else's file."""
+    limits = {f"{V2}/memory.max": f"{SMALL}\n", "sys/fs/other/memory.max": "1\n"}
+    assert kernel(tmp_path, "0::/../other\n", **limits) == SMALL
