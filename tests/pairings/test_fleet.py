@@ -1,7 +1,7 @@
 """Spec 06, fleet reads over sockets: three API servers behind one route, in every pairing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -354,6 +354,88 @@ class TestAFullCap:
         other.read_until_end()
         answer(expect(pairing, "us"), us=page(note("one", 1)))
         assert names(read(exchange)) == ["us/one"]
+
+
+class TestAGateThatLetsNobodyIn:
+    """At `us` there is one read and may be no other, or somebody has the whole pool."""
+
+    @pytest.fixture
+    def flags(self) -> dict[str, str]:
+        return {"admission-wait": "2s", "overload-retry-after": "7s", "memory-pool": "2MiB"}
+
+    @pytest.fixture
+    def _shut(self, pairing: Pairing) -> Iterator[None]:
+        line = pairing.product.target("us").reads.limit._line
+        before = line.capacity
+
+        def become(capacity: int) -> None:
+            line.capacity = capacity
+
+        exchange = pairing.connect().request("GET", "/targets/us/k8s/api/v1/pods", pairing.me.fields)
+        held = pairing.others["us"].expect()
+        pairing.product.ask(lambda: become(1))
+        yield
+        pairing.product.ask(lambda: become(before))
+        held.answer(200, JSON, b"{}")
+        exchange.read_until_end()
+
+    def turned_away(self, pairing: Pairing, exchange: Exchange, gate: str, before: Mapping[str, int]) -> None:
+        assert refusal(exchange) == (503, "AdmissionTimedOut", [])
+        assert exchange.all("retry-after") == [b"7"]
+        assert pairing.product.measures.admission_refusals == {**before, gate: before[gate] + 1}
+        [line] = pairing.logged("limit reached")
+        assert (line["reason"], line["limit"], line.get("path")) == ("AdmissionTimedOut", gate, None)
+
+    def waits(self, pairing: Pairing) -> None:
+        reads = pairing.product.target("us").reads.limit
+        pairing.script.until(lambda: pairing.product.ask(lambda: reads.waiting) == 1, "it to wait at us")
+
+    @pytest.mark.usefixtures("_shut")
+    def test_without_a_place_at_one_target_none_is_asked(self, pairing: Pairing) -> None:
+        before = dict(pairing.product.measures.admission_refusals)
+        exchange = pairing.connect().request("GET", NOTES, pairing.me.fields)
+        self.waits(pairing)
+        pairing.product.pass_time(3)
+        self.turned_away(pairing, exchange, "concurrency", before)
+        for upstream in upstreams(pairing).values():
+            upstream.expect_nothing()
+
+    @pytest.mark.usefixtures("_shut")
+    def test_who_wants_a_part_of_it_has_the_others_items(self, pairing: Pairing) -> None:
+        exchange = pairing.connect().request("GET", NOTES + "?partial=true", pairing.me.fields)
+        self.waits(pairing)
+        pairing.product.pass_time(3)
+        answer(expect(pairing, "eu", "asia"), eu=page(note("one", 1)))
+        document = read(exchange)
+        assert (names(document), document["complete"]) == (["eu/one"], False)
+        [found] = [target for target in document["targets"] if target["name"] == "us"]  # type: ignore[attr-defined]
+        assert found["outcome"] == "time-out" and "nothing was sent" in found["error"]
+        pairing.others["us"].expect_nothing()
+
+    def test_without_memory_nothing_but_a_look_is_asked(self, pairing: Pairing) -> None:
+        before = dict(pairing.product.measures.admission_refusals)
+        # Of lists that no other pairing's test has read.
+        unheard_of = f"{NOTES}?labelSelector={pairing.browser_version}"
+        pairing.upstream.expects_looks = pairing.others["us"].expects_looks = True
+        large = pairing.connect().request("GET", unheard_of + "&targets=eu", pairing.me.fields)
+        document = json.loads(page(note("one", 1), token="more"))
+        document["metadata"]["remainingItemCount"] = 10**6
+        pairing.upstream.expect().answer(200, JSON, json.dumps(document).encode())
+        held = pairing.upstream.expect()
+        assert pairing.product.ask(pairing.product.measures.memory_reserved) == 2 * 1024 * 1024
+        exchange = pairing.connect().request("GET", unheard_of + "&targets=us", pairing.me.fields)
+        look = pairing.others["us"].expect()
+        assert look.target.startswith(PATH + b"?limit=1&")
+        look.answer(200, JSON, page())
+        reads = pairing.product.target("us").reads.limit
+        pairing.script.until_still(0.05)
+        assert pairing.product.ask(lambda: reads.admitted) == 1  # it keeps its place while it waits
+        pairing.product.pass_time(3)
+        self.turned_away(pairing, exchange, "memory", before)
+        assert pairing.product.ask(lambda: reads.admitted) == 0
+        pairing.others["us"].expect_nothing()
+        held.answer(200, JSON, page(note("one", 1)))
+        assert names(read(large)) == ["eu/one"]
 
 
 class TestAnImpatientOperator:
