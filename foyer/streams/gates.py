@@ -170,11 +170,11 @@ class _Kept(_Held):
         self._keeper = keeper
 
     def takes(self, size: int) -> StreamError | None:
-        """So many bytes more; once it is complete, what is kept counts."""
+        """So many bytes more; once it is complete, what is kept counts, and what comes as if it were new."""
         if not self._complete:
             self._size += size
             return self._fits()
-        self._size = self._keeper.size
+        self._size = self._keeper.size + size
         why = self._fits()
         self._shrink()
         return why

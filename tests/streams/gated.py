@@ -11,7 +11,7 @@ from foyer.admission.limit import ReadLimit
 from foyer.admission.memory import Memory
 from foyer.admission.pool import MemoryPool
 from foyer.admission.reads import Read, Reads
-from foyer.exchange.ports import UpstreamReceiver, UpstreamSide
+from foyer.exchange.ports import Cancellable, UpstreamReceiver, UpstreamSide
 from foyer.measures import Measures, TargetMeasures
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.streams.gates import Gates
@@ -46,6 +46,7 @@ class Gated(Clocked):
         self.real = Gates(self.reads, self.memory, b"api.test", MIB, RETRY_AFTER)
         self.server = replace(self.server, open_side=self.cap.open, gates=self.real)
         self._others: list[Read] = []
+        self._entries: list[Cancellable] = []
 
     def _placed(self, receiver: UpstreamReceiver, held: place.Place) -> Place:
         return self.asked(Placed(Telling(self, receiver, held)))
@@ -69,7 +70,7 @@ class Gated(Clocked):
     def crowd(self, count: int = 1) -> None:
         """Others come to the first gate and, one after the other, are let in there until they `leave`."""
         for _ in range(count):
-            self.reads.enter(self._others.append, lambda why: None)
+            self._entries.append(self.reads.enter(self._others.append, lambda why: None))
 
     def fill(self, size: int) -> None:
         """Another takes so much of the memory."""
@@ -80,7 +81,10 @@ class Gated(Clocked):
         self._others.append(read)
 
     def leave(self) -> None:
-        """They leave."""
+        """They leave, or wait no longer."""
+        entries, self._entries[:] = self._entries[:], []
+        for entry in entries:
+            entry.cancel()
         others, self._others[:] = self._others[:], []
         for read in others:
             read.close()

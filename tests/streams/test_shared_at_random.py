@@ -1,5 +1,7 @@
 """Shared streams, and whatever people, browsers, reviews and an API server may do to them, in any order.
 
+The same behind a target's gates, which others crowd and fill.
+
 Whatever happened: what reached a browser is the protocol, to a strict client; nobody is shown anything after
 their right was known to be gone; and once everything goes well again each stream that is open shows exactly
 what there is, there is one watch for each scope in use, and behind the last one nothing is left.
@@ -18,6 +20,7 @@ from foyer.protocol.events import Failure, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams.reflector import STALL
 from tests.streams.following import COMPLETE, SECRETS, added, deleted, error, modified, page, secret, status
+from tests.streams.gated import Gated
 from tests.streams.projected import projected
 from tests.streams.sharing import MAY, WHO, Stage, Visitor, refused
 from tests.streams.staged import JSON, Place
@@ -29,12 +32,16 @@ SCOPES = (SECRETS, SECRETS + b"&labelSelector=a%3Db")
 PROJECTIONS = ("krm-full/v1", "krm-raw/v1", "krm-spec/v1")
 TTL, RECHECK = 4.0, 8.0
 
+POOL = 400_000
+"""Bytes of memory, where there are gates: room for one scope at its largest, not for two."""
+
 
 class World:
     """The stage, what is in the API server, and how far it has told each watch of it."""
 
-    def __init__(self, *, at_once: bool, streaming: bool) -> None:
-        self.stage = Stage(at_once=at_once, ttl=TTL, recheck=RECHECK)
+    def __init__(self, *, at_once: bool, streaming: bool, gated: bool) -> None:
+        self.gated = Gated(at_once=at_once, reads=1, pool=POOL) if gated else None
+        self.stage = Stage(at_once=at_once, ttl=TTL, recheck=RECHECK, clocked=self.gated)
         if not streaming:
             self.stage.clocked.without_streaming.add(("demo", "", "v1"))
         self.version = 10
@@ -244,6 +251,18 @@ def slows(world: World, much: int) -> None:
         visitor.browser.take(much * 97)
 
 
+def crowds(world: World, much: int) -> None:
+    """Others read, and take memory."""
+    if world.gated is not None:
+        world.gated.crowd(much % 3)
+        world.gated.fill(1 + (POOL - world.gated.pool.reserved - 1) * (much % 5) // 4)
+
+
+def uncrowds(world: World, much: int) -> None:
+    if world.gated is not None:
+        world.gated.leave()
+
+
 def _seldom(act: Act) -> Act:
     """What ends most of what goes on must not be most of what happens."""
 
@@ -256,8 +275,8 @@ def _seldom(act: Act) -> Act:
 
 ACTS: tuple[Act, ...] = (
     *(joins, joins, changes, changes, changes, removes, finds, answers, turns, turns, turns),
-    *(settles, settles, passes, slows, slows, leaves, releases),
-    *map(_seldom, (breaks, holds, revokes, reviews_fail, finds_none)),
+    *(settles, settles, passes, slows, slows, leaves, releases, uncrowds, uncrowds),
+    *map(_seldom, (crowds, breaks, holds, revokes, reviews_fail, finds_none)),
 )
 STEPS = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 500)), min_size=20, max_size=80)
 
@@ -276,6 +295,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def heal(world: World) -> None:
     """From now on everything goes well, for those who may."""
     stage = world.stage
+    uncrowds(world, 0)
     stage.reviewer.held = False
     stage.reviewer.answers.clear()
     stage.reviewer.release()
@@ -300,18 +320,20 @@ def _content(shown: dict[str, Any]) -> dict[str, Any]:
     return shown | {"metadata": metadata}
 
 
+@pytest.mark.parametrize("gated", [False, True], ids=["alone", "gated"])
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "listing"])
 def test_whatever_happens_each_stream_ends_with_what_it_may_see(
-    streaming: bool, monkeypatch: pytest.MonkeyPatch
+    streaming: bool, gated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @settings(max_examples=120, deadline=None)
     @given(steps=STEPS, at_once=st.booleans())
     def holds(steps: list[tuple[Act, int]], at_once: bool) -> None:
-        world = World(at_once=at_once, streaming=streaming)
+        world = World(at_once=at_once, streaming=streaming, gated=gated)
         stage = world.stage
         try:
             for act, much in steps:
                 act(world, much)
+                assert world.gated is None or world.gated.pool.reserved <= POOL
             heal(world)
             world.look()
             going = [visitor for visitor in stage.visitors if not visitor.over]
