@@ -113,6 +113,7 @@ def test_a_read_that_waited_too_long_for_its_slot_halves_how_many_there_may_be_a
 ) -> None:
     measures, ask = pairing.product.measures.targets["eu"], pairing.product.ask
     before, observed = ask(measures.read_limit), measures.wait.count
+    assert before <= 4 * SLOTS
     requests = filled(pairing)  # changes are no reads
     assert (ask(measures.read_limit), ask(measures.reads_admitted), measures.wait.count) == (
         before,
