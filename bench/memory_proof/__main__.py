@@ -3,7 +3,9 @@
     PEOPLE        how many; 64 unless given
     --json FILE   where the figures go as JSON too
     --quick       8 people, and who never reads is cut after 3 seconds
-    KIND …        some of: fleet streams shared all; the last is a third of each
+    KIND …        some of: fleet streams shared all odd
+
+The last two are a third of each; the last with scopes of which a look at one object tells too little.
 
 Half of them never read. It refuses what does not fit, by a status and a reason, and gives the rest whole; and
 what it has in memory stays below what it has at rest and one and a half times its pool. It exits 1 where
@@ -46,8 +48,8 @@ TARGETS = {
     "streams": "/stream/v1?version=v1&resource=pods&namespace={}",
     "shared": "/stream/v1?version=v1&resource=services&namespace={}",
 }
-ALL = "all"
-KINDS = (*TARGETS, ALL)
+ALL, ODD = "all", "odd"
+KINDS = (*TARGETS, ALL, ODD)
 
 QUICK = {"response-write-timeout": "3s", "stream-write-timeout": "3s"}
 QUICK_PEOPLE = 8
@@ -130,8 +132,9 @@ def _start(bench: Bench, before: Sequence[str], bounds: dict[str, str]) -> Runni
 
 def _asking(bench: Bench, kind: str, number: int) -> dict[str, object]:
     """Each has a scope of their own, and one in two never reads."""
-    targets = list(TARGETS.values()) if kind == ALL else [TARGETS[kind]]
-    target = targets[number // 2 % len(targets)].format(f"team-{number:02}")
+    targets = [TARGETS[kind]] if kind in TARGETS else list(TARGETS.values())
+    namespace = f"{'odd' if kind == ODD else 'team'}-{number:02}"
+    target = targets[number // 2 % len(targets)].format(namespace)
     cookie = foyer_cookie(bench, bench.session(number + 1))
     return {"cookie": cookie, "target": target, "reads": number % 2 == 0}
 

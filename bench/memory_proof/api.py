@@ -4,6 +4,8 @@
     services     the same again, for streams that share a watch
     configmaps   2,500: of two such servers a fleet read has as much
 
+In a namespace that begins with `odd` the first object is a small one, so that a look at it tells too little.
+
 Nothing is kept: what is asked for is made as it is taken. It believes every token and allows everything.
 """
 
@@ -122,7 +124,8 @@ def _an_object(namespace: str, resource: str, number: int, *, whole: bool = Fals
         f'"uid":"{namespace}-{resource}-{number:06}","resourceVersion":"{1000 + number}",'
         f'"creationTimestamp":"2026-01-01T{minute // 60:02}:{minute % 60:02}:{second:02}Z"}},"text":"'
     )
-    return text.encode() + b"x" * (OBJECT_BYTES - len(text) - 2) + b'"}'
+    size = 0 if namespace.startswith("odd") and not number else OBJECT_BYTES - len(text) - 2
+    return text.encode() + b"x" * size + b'"}'
 
 
 if __name__ == "__main__":

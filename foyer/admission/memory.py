@@ -46,7 +46,7 @@ class Want:
 
     `scope` is what is read, in words that are the same for whoever reads the same. `multiple` is how many
     bytes of memory a byte of the list takes. Where the answer may be `cut` it is given the whole pool at
-    most, and is never too large.
+    most, but for what caches have of it, and is never too large.
     """
 
     scope: str
@@ -191,7 +191,8 @@ class _Claim:
         pool = self._memory.pool
         need = max(1, ceil((GUESS if size is None else size) * self.want.multiple))
         if self.want.cut or size is None:
-            need = min(need, pool.size)
+            # Whoever waited for what a cache has would wait in vain, and everybody behind them as well.
+            need = max(1, min(need, pool.passing))
         reservation = pool.reservation(need, self._held, self._expired)
         if reservation is None:
             self._refuse(Refused.TOO_LARGE)

@@ -8,6 +8,17 @@ from foyer.admission.line import Line, Soon, State, Told
 from foyer.gate.wheel import Wheel
 
 
+class _Bytes(Line):
+    """Those of a pool."""
+
+    __slots__ = ("lasting",)
+
+    def __init__(self, size: int, wheel: Wheel, soon: Soon) -> None:
+        super().__init__(size, wheel, soon)
+        self.lasting = 0
+        """How many are held for as long as somebody likes."""
+
+
 class MemoryPool:
     """So many bytes. Nothing is allocated: what is reserved is what its holders promise to keep to."""
 
@@ -15,13 +26,18 @@ class MemoryPool:
 
     def __init__(self, size: int, *, wheel: Wheel, soon: Soon) -> None:
         """`size` in bytes. `soon` calls its argument in a turn of the loop to come (`loop.call_soon`)."""
-        self._line = Line(size, wheel, soon)
+        self._line = _Bytes(size, wheel, soon)
         self.size = size
 
     @property
     def reserved(self) -> int:
         """Bytes of it."""
         return self._line.taken
+
+    @property
+    def passing(self) -> int:
+        """Bytes that are free or will be when those are done who hold them: all but what lasts."""
+        return self.size - self._line.lasting
 
     @property
     def waiting(self) -> int:
@@ -40,7 +56,20 @@ class MemoryPool:
 class Reservation(Told):
     """Bytes of the pool: `size` of them, once it is held."""
 
-    __slots__ = ()
+    __slots__ = ("_bytes", "_lasts")
+
+    def __init__(
+        self, line: _Bytes, size: int, granted: Callable[[], None], expired: Callable[[], None]
+    ) -> None:
+        super().__init__(line, size, granted, expired)
+        self._bytes = line
+        self._lasts = False
+
+    def lasts(self) -> None:
+        """What it is for has been read, and stays: nobody should wait for its end."""
+        if self.state is State.HELD and not self._lasts:
+            self._lasts = True
+            self._bytes.lasting += self.size
 
     def grow(self, by: int) -> bool:
         """Takes `by` bytes more, at once or not at all.
@@ -50,12 +79,24 @@ class Reservation(Told):
         if self.state is not State.HELD or not self.line.fits(by):
             return False
         self.line.taken += by
-        self.size += by
+        self._resize(self.size + by)
         return True
 
     def shrink_to(self, size: int) -> None:
         """Gives back what is held above `size` bytes."""
         spare = self.size - size
         if self.state is State.HELD and spare > 0:
-            self.size = size
+            self._resize(size)
             self.line.give_back(spare)
+
+    def _resize(self, size: int) -> None:
+        if self._lasts:
+            self._bytes.lasting += size - self.size
+        self.size = size
+
+    def leave(self) -> None:
+        """As `close`, for the line alone."""
+        if self._lasts:
+            self._lasts = False
+            self._bytes.lasting -= self.size
+        super().leave()

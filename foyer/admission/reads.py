@@ -108,6 +108,8 @@ class Read:
     def delivered(self) -> None:
         """It is no longer at its target, though some of it is still held: another may read."""
         self.place.close()
+        if self.memory is not None:
+            self.memory.lasts()
 
     def close(self) -> None:
         """Gives back whatever it holds. More than once is once."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from foyer.exchange.ports import Answer
 from foyer.interruption import Interruption, Reason, StatusCause
 from foyer.k8s.reviews import kind_of_status
-from foyer.login.document import is_text
 from foyer.protocol.events import Failure
 from foyer.streams import lists
 from foyer.streams.lists import Listed
@@ -20,9 +19,6 @@ from foyer.streams.said import said
 
 MAX_REFUSAL_BYTES = 64 * 1024
 """Of a refusal that is looked into for its sentence: beyond, its status alone counts."""
-
-MAX_TOKEN = 8 * 1024
-"""Characters of the token that a page goes on with; the API server's own have some hundred."""
 
 
 class Kind(Enum):
@@ -89,8 +85,7 @@ def judged(answer: Answer, before: str) -> Listed | Outcome:
     listed = lists.read(answer.content)
     if listed is None:
         return _no_list("it answered with something else than a list")
-    token = listed.token
-    if len(token) > MAX_TOKEN or not is_text(token) or (before and token == before):
+    if not listed.goes_on(before):
         return _no_list("its list does not go on from page to page")
     return listed
 

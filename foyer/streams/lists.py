@@ -11,6 +11,9 @@ from foyer.protocol.events import Fields
 from foyer.streams.resource import Members, inner, string
 from foyer_native.jsontext import compact, elements, members
 
+MAX_TOKEN = 8 * 1024
+"""Characters of the token that a page goes on with; the API server's own have some hundred."""
+
 _MAX_COUNT_DIGITS = 12  # no list has as many items
 
 
@@ -32,6 +35,11 @@ class Listed(NamedTuple):
     def token(self) -> str:
         """What its next page continues with, "" behind the last."""
         return string(self.text, self.metadata.get("continue"))
+
+    def goes_on(self, before: str) -> bool:
+        """Whether its next page can be asked for, and is not itself again: `before` is what it continues."""
+        token = self.token
+        return len(token) <= MAX_TOKEN and not (before and token == before)
 
     @property
     def remaining(self) -> int | None:
@@ -63,8 +71,16 @@ def read(content: bytes) -> Listed | None:
     else:
         return None
     typed = {"kind": kind.removesuffix("List"), "apiVersion": api_version}
+    metadata = inner(text, parts, "metadata")
+    if _is_said(text, metadata.get("continue")) and not string(text, metadata["continue"]):
+        return None  # it goes on, and nobody could ask for the rest: a part must not pass for the whole
     added = json.dumps(typed, separators=(",", ":")).encode("ascii")[1:-1]
-    return Listed(text, inner(text, parts, "metadata"), spans, added)
+    return Listed(text, metadata, spans, added)
+
+
+def _is_said(text: bytes, where: tuple[int, int, int] | None) -> bool:
+    """Whether a member is there and more than the nothing that Go writes for it."""
+    return where is not None and text[where[1] : where[2]] not in (b'""', b"null")
 
 
 def _complete(item: bytes, typed: bytes) -> bytes:

@@ -207,7 +207,7 @@ class Reflector:
         self._restart()
 
     def _page(self, content: bytes, now: float) -> Step:
-        page = read_page(content)
+        page = read_page(content, self._token)
         if isinstance(page, Fault):
             return self._fault(page, now)
         self._items, self._token = page.items, page.token

@@ -67,11 +67,14 @@ def inner(text: bytes, parts: Members, name: str) -> Members:
 
 
 def string(text: bytes, where: tuple[int, int, int] | None) -> str:
-    """The string that is the value there; "" for none, and for anything else."""
-    if where is None:
-        return ""
+    """The string that is the value there; "" for none, for anything else, and for what no UTF-8 can say.
+
+    JSON's escapes can spell half a surrogate pair.
+    """
+    if where is None or not text.startswith(b'"', where[1]):
+        return ""  # undecoded: a number of thousands of digits would raise, and so would a deep array
     value = text[where[1] : where[2]]
-    if b"\\" in value or value[0] != 34:  # a quote
-        decoded = loads(value)
-        return decoded if isinstance(decoded, str) else ""
-    return value[1:-1].decode("utf-8")
+    if b"\\" not in value:
+        return value[1:-1].decode("utf-8")
+    decoded: str = loads(value)
+    return "" if any("\ud800" <= character <= "\udfff" for character in decoded) else decoded

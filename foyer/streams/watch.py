@@ -143,9 +143,11 @@ class Page(NamedTuple):
     items: Iterator[Resource | None]
 
 
-def read_page(content: bytes) -> Page | Fault:
-    """The page of a list that `content` is."""
+def read_page(content: bytes, before: str = "") -> Page | Fault:
+    """The page of a list that `content` is, asked for with the token `before`."""
     listed = lists.read(content)
-    if listed is None or not listed.version:
+    if listed is None or not listed.goes_on(before):
+        return Fault.UNREADABLE
+    if not listed.version:
         return Fault.UNREADABLE  # without a version, a watch of what came after it could not be asked for
     return Page(listed.version, listed.token, map(resource.read, listed.items()))

@@ -184,6 +184,38 @@ def test_a_read_that_can_be_cut_is_given_the_whole_pool_at_most_and_is_never_too
     assert Read(replica, cut=True).reserve().size == 100 * MIB
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_cache_has_is_waited_for_by_nobody_who_can_do_with_less(known: bool) -> None:
+    """Else a list that needs the whole pool would be refused for as long as there is a cache, each time after
+    all who came behind it had waited for that."""
+    replica = Replica()
+    cache = taking(replica, 40 * MIB)
+    read = taking(replica, 10 * MIB)
+    cache.lasts()
+    replica.estimates.took("nodes", MIB)
+    if known:
+        replica.estimates.took("pods", 500 * MIB)
+    large = Read(replica, cut=True).reserve()
+    if not known:
+        large.tell(500 * MIB)
+    small = Read(replica, "nodes").reserve()
+    assert (large.held, small.held) == (None, None)  # the read will be done
+    read.close()
+    replica.world.turn()
+    assert large.size == 60 * MIB
+    large.held.close()  # type: ignore[union-attr]
+    replica.world.turn()
+    assert small.size == 2 * MIB
+
+
+def test_a_guess_waits_for_no_more_than_a_cache_leaves() -> None:
+    replica = Replica(pool_size=GUESS)
+    taking(replica, GUESS - 1000).lasts()
+    read = Read(replica).reserve()
+    read.tell(None)
+    assert read.size == 1000
+
+
 def test_an_item_that_is_said_to_be_of_no_size_reserves_some() -> None:
     read = Read(Replica()).reserve()
     read.tell(-5)

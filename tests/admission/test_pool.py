@@ -115,13 +115,14 @@ def test_who_waited_for_too_long_is_told_so_and_holds_nothing() -> None:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["ask", "close", "grow", "shrink", "wait"]), st.integers(0, 100)), max_size=60
+    st.tuples(st.sampled_from(["ask", "close", "grow", "shrink", "wait", "lasts"]), st.integers(0, 100)),
+    max_size=60,
 )
 
 
 @given(STEPS)
 def test_no_more_is_reserved_than_there_is_and_no_byte_is_lost(steps: list[tuple[str, int]]) -> None:
-    gate, all_of_them = Gate(), list[Reservation]()
+    gate, all_of_them, lasting = Gate(), list[Reservation](), set[Reservation]()
     for step, value in steps:
         some = all_of_them[value % len(all_of_them)] if all_of_them else None
         match step:
@@ -137,9 +138,16 @@ def test_no_more_is_reserved_than_there_is_and_no_byte_is_lost(steps: list[tuple
                 assert some.grow(value) is (held and value <= free)
             case "shrink" if some is not None:
                 some.shrink_to(value)
+            case "lasts" if some is not None:
+                some.lasts()
+                if some.state is State.HELD:
+                    lasting.add(some)
         gate.world.turn()
         assert 0 <= gate.pool.reserved <= gate.pool.size
+        lasts = sum(one.size for one in lasting if one.state is State.HELD)
+        assert gate.pool.passing == gate.pool.size - lasts
     for reservation in all_of_them:
         reservation.close()
     gate.world.turn()
     assert gate.pool.reserved == gate.pool.waiting == len(gate.world.wheel) == 0
+    assert gate.pool.passing == gate.pool.size

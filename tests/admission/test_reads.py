@@ -331,7 +331,9 @@ def test_what_has_been_delivered_and_is_still_held_lets_another_read() -> None:
     target.replica.world.turn()
     assert second.admitted.memory is not None
     assert target.replica.pool.reserved == 2 * MIB
+    assert target.replica.pool.passing == target.replica.pool.size - MIB
     first.admitted.close()
+    assert target.replica.pool.passing == target.replica.pool.size
     assert (target.limit.admitted, target.replica.pool.reserved) == (1, MIB)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from foyer.exchange.ports import Answer
 from foyer.fleet import outcome
-from foyer.fleet.outcome import MAX_REFUSAL_BYTES, MAX_TOKEN, OK, Bounds, Kind, Outcome
+from foyer.fleet.outcome import MAX_REFUSAL_BYTES, OK, Bounds, Kind, Outcome
 from foyer.interruption import Reason, StatusCause
 from foyer.protocol.events import Failure
-from foyer.streams.lists import Listed
+from foyer.streams.lists import MAX_TOKEN, Listed
 from tests.fleet.fleets import JSON, listed, note, refused
 
 BOUNDS = Bounds(30.0, 16_777_216)

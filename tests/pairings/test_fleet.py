@@ -437,6 +437,18 @@ class TestAGateThatLetsNobodyIn:
         held.answer(200, JSON, page(note("one", 1)))
         assert names(read(large)) == ["eu/one"]
 
+    def test_an_object_that_alone_needs_more_than_the_pool_is_too_large(self, pairing: Pairing) -> None:
+        before = dict(pairing.product.measures.admission_refusals)
+        exchange = pairing.get(NOTES + "?targets=eu")
+        answer(expect(pairing, "eu"), eu=page(note("one", 1, text="x" * 1_200_000)))
+        assert refusal(exchange) == (422, "ReadTooLarge", [])
+        assert "-memory-pool" in json.loads(exchange.content)["message"]
+        assert pairing.product.measures.admission_refusals == {
+            **before,
+            "too-large": before["too-large"] + 1,
+        }
+        assert pairing.product.ask(pairing.product.measures.memory_reserved) == 0
+
 
 class TestAnImpatientOperator:
     """Two seconds for all of it."""

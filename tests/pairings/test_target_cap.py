@@ -108,6 +108,35 @@ def finish_one(exchange: Exchange, request: Request) -> None:
     assert exchange.read_until_end() == Whole(b"{}")
 
 
+def test_a_read_that_waited_too_long_for_its_slot_halves_how_many_there_may_be_and_others_raise_it(
+    pairing: Pairing,
+) -> None:
+    measures, ask = pairing.product.measures.targets["eu"], pairing.product.ask
+    before, observed = ask(measures.read_limit), measures.wait.count
+    assert before <= 4 * SLOTS
+    requests = filled(pairing)  # changes are no reads
+    assert (ask(measures.read_limit), ask(measures.reads_admitted), measures.wait.count) == (
+        before,
+        0,
+        observed,
+    )
+    slow = pairing.connect().request("GET", PODS, pairing.me.fields)
+    waiting(pairing, 1)
+    assert ask(measures.reads_admitted) == 1
+    pairing.product.pass_time(2)  # the threshold is a second
+    finish_one(*requests[0])
+    request = pairing.upstream.expect()
+    halved = max(1, before // 2)
+    assert (ask(measures.read_limit), measures.wait.count) == (halved, observed + 1)
+    assert measures.wait.sum >= 2
+    finish_one(slow, request)
+    quick = pairing.connect().request("GET", PODS, pairing.me.fields)
+    request = pairing.upstream.expect()
+    assert (ask(measures.read_limit), ask(measures.reads_admitted)) == (halved + 1, 1)
+    finish(pairing, [requests[1], (quick, request)])
+    assert ask(measures.reads_admitted) == 0
+
+
 def test_a_slow_target_holds_its_own_slots_and_nobody_elses(pairing: Pairing) -> None:
     slow = filled(pairing)
     more = asked(pairing)

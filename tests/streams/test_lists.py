@@ -46,6 +46,30 @@ def test_a_list_says_its_version_and_what_its_next_page_continues_with() -> None
     assert (last.version, last.token, list(last.items())) == ("", "", [])
 
 
+@pytest.mark.parametrize("token", ["\ud800", "a\udfff", 7, ["x"], {}, True])
+def test_a_page_whose_next_one_cannot_be_asked_for_is_no_list(token: object) -> None:
+    assert lists.read(page(metadata={"resourceVersion": "7", "continue": token})) is None
+
+
+@pytest.mark.parametrize("token", ["", None])
+def test_a_page_that_says_of_no_next_one_is_the_last(token: object) -> None:
+    listed = lists.read(page(metadata={"resourceVersion": "7", "continue": token}))
+    assert listed is not None
+    assert listed.token == ""
+    assert listed.goes_on("next")
+
+
+def test_a_page_goes_on_with_another_than_itself_and_with_a_token_that_has_an_end() -> None:
+    listed = lists.read(page())
+    assert listed is not None
+    assert listed.goes_on("")
+    assert listed.goes_on("before")
+    assert not listed.goes_on("next")
+    long = lists.read(page(metadata={"continue": "x" * (lists.MAX_TOKEN + 1)}))
+    assert long is not None
+    assert not long.goes_on("")
+
+
 @given(
     st.lists(
         st.dictionaries(st.sampled_from(["kind", "apiVersion", "metadata", "spec"]), st.text(max_size=5)),

@@ -288,6 +288,13 @@ def test_410_on_the_very_first_answer_is_one_resync_and_no_loop() -> None:
     assert following.types == [RESYNC, UNAVAILABLE]
 
 
+def test_pages_that_go_on_with_themselves_are_the_end_and_not_read_for_ever() -> None:
+    following = Following(streaming=False)
+    assert following.answer(200, page([config_map("u1")], "1", "again")) is Step.REQUEST
+    assert following.answer(200, page([config_map("u2")], "1", "again")) is Step.END
+    assert following.types == ["reset", "added", UNAVAILABLE]
+
+
 def test_410_for_a_pages_token_lists_anew() -> None:
     following = Following(streaming=False)
     following.answer(200, page([config_map("u1")], "1", "old"))

@@ -45,6 +45,13 @@ def test_escapes_in_names_and_values_are_understood() -> None:
     assert decode(found.identity())["uid"] == "u\U0001f600"
 
 
+@pytest.mark.parametrize("value", [b"[" * 5000 + b"]" * 5000, b"1" * 5000, b'"\\ud800"', b"-0.5e3", b"true"])
+@pytest.mark.parametrize("member", [b"kind", b"apiVersion"])
+def test_a_value_that_is_no_text_is_none_however_long_or_deep(member: bytes, value: bytes) -> None:
+    text = b'{"metadata":{"name":"n","uid":"u"},"kind":"K","apiVersion":"v1","%b":%b}' % (member, value)
+    assert resource.read(text) is None
+
+
 def test_of_a_repeated_name_the_last_counts() -> None:
     found = resource.read(config_map("u1", more=b',"uid":"u2"'))
     assert found is not None and found.uid == "u2"
