@@ -6,7 +6,7 @@ figures are for people: no test asserts one of them. `--quick` only shows that e
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import (
@@ -62,31 +62,23 @@ def main() -> None:
 
 
 def _run(parts: Sequence[str], amount: Amount, report: Report) -> None:
-    in_memory: list[float] = []
-    if "overhead" in parts:
-        in_memory = overhead.measure(amount, report)
-    if "memory" in parts:
-        memory.measure(amount, report)
-    if "watches" in parts:
-        watches.measure(amount, report)
-    if "small" in parts:
-        small.measure(amount, report, in_memory)
-    if "refusals" in parts:
-        refusals.measure(amount, report)
-    elif "overload" in parts:
-        refusals.measure(amount, report, refusals.OF_LOAD)
-    if "lists" in parts:
-        lists.measure(amount, report)
-    if "inflate" in parts:
-        inflate.measure(amount.objects, amount.events, report)
-    if "sessions" in parts:
-        sessions.measure(report)
-    if "multiples" in parts:
-        multiples.measure(report, amount.list_bytes // 5)
-    if "floods" in parts:
-        floods.measure(amount, report)
-    if "overload" in parts:
-        overload.measure(amount, report)
+    in_memory = overhead.measure(amount, report) if "overhead" in parts else []
+    refused = refusals.CASES if "refusals" in parts else refusals.OF_LOAD
+    measured: dict[str, Callable[[], object]] = {
+        "memory": lambda: memory.measure(amount, report),
+        "watches": lambda: watches.measure(amount, report),
+        "small": lambda: small.measure(amount, report, in_memory),
+        "refusals": lambda: refusals.measure(amount, report, refused),
+        "lists": lambda: lists.measure(amount, report),
+        "inflate": lambda: inflate.measure(amount.objects, amount.events, report),
+        "sessions": lambda: sessions.measure(report),
+        "multiples": lambda: multiples.measure(report, amount.list_bytes // 5),
+        "floods": lambda: floods.measure(amount, report),
+        "overload": lambda: overload.measure(amount, report),
+    }
+    for part, measure in measured.items():
+        if part in parts or (part == "refusals" and "overload" in parts):
+            measure()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """How many bytes of memory a byte of a list takes while a snapshot of it is read (spec 06, Memory).
 
 The figures behind `foyer.streams.gates`: resident memory at its most, over the bytes of the objects as they
-come, for lists of one page, where the page itself weighs the most. Each case is so many at once that there are
-that many bytes, in a process of its own:
+come, for lists of one page, where the page itself weighs the most. Each case is so many at once that there
+are that many bytes, in a process of its own:
 
     python -m bench.multiples passed-on|kept streaming|listing BYTES TOTAL PROJECTION …
 """

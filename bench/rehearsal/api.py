@@ -2,8 +2,8 @@
 
 It speaks HTTP/2 alone, a hundred streams to a connection as kube-apiserver does, by hand: a watch is a number
 and two windows, and a change one pass over them that puts nine prepared octets before each event.
-Everybody watches the same object, and may look at the list of it. It believes every token and allows everything. It is told what to do in
-lines on stdin, and answers each with a line:
+Everybody watches the same object, and may look at the list of it. It believes every token and allows
+everything. It is told what to do in lines on stdin, and answers each with a line:
 
     {"do": "change", "mark": "…"}    → {"at": ns, "told": watches}
     {"do": "count"}                  → {"watches", "connections", "tokens", "subject", "access"}

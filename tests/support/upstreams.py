@@ -8,8 +8,8 @@
     request.close()
 
 A test answers each request by hand and sees the bytes that came. A request that no test
-expected is kept in `unclaimed`, and fails it. What looks at the first item of a list, for its size, is answered
-at once: there is nothing in it. A test that is about such looks says so by `expects_looks`.
+expected is kept in `unclaimed`, and fails it. What looks at the first item of a list, for its size, is
+answered at once: there is nothing in it. A test that is about such looks says so by `expects_looks`.
 """
 
 import socket
