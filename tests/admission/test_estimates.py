@@ -128,6 +128,17 @@ def test_who_finds_nothing_is_told_so_and_the_next_looks_as_itself() -> None:
     assert scopes.told[3:] == ["bob 5", "eve 5"]
 
 
+def test_what_somebody_has_read_meanwhile_is_told_to_all_who_wait_and_nobody_looks_any_more() -> None:
+    scopes = Scopes()
+    first, _ = scopes.ask("first"), scopes.ask("second")
+    scopes.estimates.took("pods", 7)
+    scopes.world.turn()
+    assert scopes.told == ["first looks", "first 7", "second 7"]
+    first.looked(9)
+    assert scopes.told == ["first looks", "first 7", "second 7"]
+    assert scopes.estimates.known("pods") == 7
+
+
 def test_who_leaves_while_it_looks_leaves_that_to_the_next() -> None:
     scopes = Scopes()
     ada, *_ = [scopes.ask(name) for name in ("ada", "bob")]

@@ -216,6 +216,13 @@ def test_a_guess_waits_for_no_more_than_a_cache_leaves() -> None:
     assert read.size == 1000
 
 
+def test_a_guess_is_never_too_large() -> None:
+    replica = Replica(pool_size=MIB // 2)
+    read = Read(replica).reserve()
+    read.tell(None)
+    assert read.size == MIB // 2
+
+
 def test_an_item_that_is_said_to_be_of_no_size_reserves_some() -> None:
     read = Read(Replica()).reserve()
     read.tell(-5)

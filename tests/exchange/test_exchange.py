@@ -700,6 +700,47 @@ def test_a_flow_may_still_be_cut_while_its_end_is_being_taken() -> None:
     assert stream.services.endings == [CutShort(Cause.SESSION_ENDED)]
 
 
+class Promised:
+    """An exchange whose flow has yet to begin its answer."""
+
+    def __init__(self) -> None:
+        self.services, self.browser, self.flow = Services(), Browser(), Flowing()
+        self.exchange = Exchange(self.services, self.browser, asked())
+        self.exchange.wait_for_flow(self.flow)
+
+
+def test_a_flow_that_is_waited_for_may_begin() -> None:
+    promised = Promised()
+    assert promised.browser.head is None
+    promised.exchange.begin_flow(ResponseHead(200, []), promised.flow, 10.0)
+    promised.exchange.write(b"one")
+    promised.exchange.end_flow()
+    promised.browser.take(10)
+    assert bytes(promised.browser.taken) == b"one"
+    assert (promised.services.endings, promised.flow.cancelled) == ([Complete(200)], 0)
+
+
+def test_or_refuse_and_is_then_cancelled() -> None:
+    promised = Promised()
+    interruption = Interruption(Reason.ADMISSION_TIMED_OUT, "not now")
+    promised.exchange.refuse(interruption)
+    promised.browser.take(100)
+    assert promised.services.endings == [Interrupted(interruption)]
+    assert promised.flow.cancelled == 1
+
+
+def test_whoever_leaves_or_is_cut_while_it_is_waited_for_has_it_cancelled() -> None:
+    gone, cut = Promised(), Promised()
+    gone.browser.leave()
+    cut.exchange.session_ended()
+    assert (gone.flow.cancelled, gone.services.endings) == (1, [BrowserGone()])
+    assert (cut.flow.cancelled, cut.services.endings) == (1, [CutShort(Cause.SESSION_ENDED)])
+
+
+def test_an_exchange_that_waits_for_a_flow_without_an_end_is_endless_by_then() -> None:
+    assert Promised().exchange.endless
+
+
 @pytest.mark.parametrize("endless", [True, False])
 def test_an_exchange_is_endless_while_a_flow_without_an_end_writes_it(endless: bool) -> None:
     exchange = Exchange(Services(), Browser(), asked())

@@ -368,6 +368,18 @@ def test_what_a_slow_browser_has_yet_to_take_is_not_delivered() -> None:
     clocked.assert_nothing_is_held()
 
 
+def test_what_comes_before_it_has_been_taken_is_no_part_of_it_any_more() -> None:
+    clocked = Gated(pool=90_000)
+    staged = let_in(clocked, size=HIGH_WATER)
+    staged.respond()
+    send(staged, big(HIGH_WATER + 10) + COMPLETE + b"\n")
+    late = modified(config_map("u2", "11", b'{"a":"%b"}' % (b"x" * 40_000))) + b"\n"
+    send(staged, late)  # what was under way as it was paused
+    assert clocked.refused == {}
+    assert staged.types == ["reset", "added", "synced", "modified"]
+    clocked.assert_nothing_is_held()
+
+
 def test_the_watch_behind_a_list_is_no_part_of_it() -> None:
     clocked = Gated()
     clocked.without_streaming.add(("demo", "", "v1"))
