@@ -33,6 +33,7 @@ async def endless(stand_in: "StandIn", writer: StreamWriter) -> None:
     while True:
         writer.write(chunk)
         await writer.drain()
+        await asyncio.sleep(0)  # else a connection that has just been lost would never be heard of
         stand_in.sent += len(PIECE)
 
 
