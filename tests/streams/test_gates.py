@@ -207,6 +207,13 @@ def test_a_scope_that_nobody_knows_is_looked_at_with_the_sessions_token_and_no_m
     assert clocked.pool.reserved == 0
 
 
+def test_it_holds_a_slot_until_it_has_been_read() -> None:
+    clocked = Gated()
+    Staged(clocked=clocked)
+    clocked.looks[0].answer(ResponseHead(200, JSON))
+    assert clocked.cap.in_flight == 1
+
+
 def test_its_first_item_times_all_there_are_is_reserved() -> None:
     clocked = Gated()
     staged = Staged(clocked=clocked)

@@ -1,6 +1,7 @@
 """A shared watch as a read: who opens it passes the gates for all, and who joins it passes none (spec 06)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -9,6 +10,7 @@ from foyer.admission.estimates import KEEP
 from foyer.exchange.endings import Interrupted
 from foyer.interruption import Reason
 from foyer.protocol.events import ResponseHead
+from foyer.streams.budget import OpenSide
 from foyer.streams.gates import KEPT, STEP
 from tests.exchange.sides import Told, Upstream
 from tests.streams.following import COMPLETE, CONFIGMAPS, added, config_map, deleted, modified, status
@@ -24,8 +26,8 @@ SNAPSHOT = LINE + COMPLETE + b"\n"
 class Shared(Stage):
     """Shared watches behind a target's gates."""
 
-    def __init__(self, *, reads: int = 2, pool: int = 10 * MIB) -> None:
-        self.gated = Gated(reads=reads, pool=pool)
+    def __init__(self, *, reads: int = 2, pool: int = 10 * MIB, gated: Gated | None = None) -> None:
+        self.gated = gated or Gated(reads=reads, pool=pool)
         super().__init__(clocked=self.gated)
 
     def look(self, *items: bytes, remaining: int | None = 0) -> None:
@@ -382,6 +384,7 @@ def test_a_later_cycle_passes_the_gates_again_and_nobody_looks(shared: Shared) -
     gated.leave()
     shared.settle()
     assert len(gated.looks) == 1
+    assert gated.pool.reserved < MIB  # what it had is known, and is no guess
     shared.show()
     assert ada.types[4:] == ["reset", "added", "synced"]
     empty(shared)
@@ -424,6 +427,24 @@ def test_later_one_that_has_become_too_large_is_a_terminal_event(shared: Shared)
     assert ada.types[3:] == ["RESYNC_REQUIRED", "INTERNAL"]
     assert ada.events[-1]["terminal"] is True
     empty(shared)
+
+
+def test_what_comes_before_a_slot_comes_before_each_request_with_foyers_own_token_and_no_look() -> None:
+    gated = Gated()
+    drawn: list[str] = []
+
+    def before(way: OpenSide) -> OpenSide:
+        drawn.append("drawn")
+        return way
+
+    gated.server = replace(gated.server, gates=replace(gated.real, before=before))
+    shared = Shared(gated=gated)
+    shared.open()
+    assert (len(gated.looks), drawn) == (1, [])
+    shared.look(config_map())
+    assert drawn == ["drawn"]
+    empty(shared)
+    shared.close()
 
 
 def test_scopes_have_each_their_own(shared: Shared) -> None:
