@@ -192,7 +192,7 @@ class H1Server(_H1):
         "_answered",
         "_closed",
         "_draining",
-        "_head_only",
+        "_method",
         "_now",
         "_refused",
         "_unread",
@@ -207,7 +207,7 @@ class H1Server(_H1):
         self._answered = True  # nothing is being answered
         self._draining = False  # say `Connection: close` with the next head
         self._closed = False  # it was said
-        self._head_only = False  # a HEAD, whose length is the GET's
+        self._method = b""  # what is being answered
         self._refused = False
         self._now = 0.0
         self.floods = Floods()
@@ -300,7 +300,7 @@ class H1Server(_H1):
 
     def _headed(self, event: h11.Request | h11.Response) -> None:
         assert isinstance(event, h11.Request)
-        self._head_only = event.method == b"HEAD"
+        self._method = event.method
         fields: Fields = []
         authority = b""
         for field in event.headers:
@@ -333,11 +333,18 @@ class H1Server(_H1):
             self._send(h11.InformationalResponse(status_code=status, headers=[], reason=_REASONS[status]))
 
     def send_head(self, stream: int, head: ResponseHead) -> None:
-        """The final head. With `ended`, the whole response."""
+        """The final head. With `ended`, the whole response.
+
+        CONNECT may be refused and nothing else: behind its 2xx no content is framed, there is a tunnel (RFC
+        9110 section 9.3.6).
+        """
         if not self._is_open(stream):
             return
+        if self._method == b"CONNECT" and 200 <= head.status < 300:
+            raise AssertionError("foyer opens no tunnels")
         fields = head.fields
-        empty = head.ended and not self._head_only and head.status not in _NO_CONTENT
+        head_only = self._method == b"HEAD"  # the length it has is the GET's
+        empty = head.ended and not head_only and head.status not in _NO_CONTENT
         if empty and not head.all(b"content-length"):
             fields = [*fields, (b"content-length", b"0")]
         if self._draining or not self._walk.done:
@@ -346,7 +353,7 @@ class H1Server(_H1):
             self._closed = True
         self._chunked = not (
             head.ended
-            or self._head_only
+            or head_only
             or head.status in _NO_CONTENT
             or self._h11.their_http_version == b"1.0"
             or head.all(b"content-length")

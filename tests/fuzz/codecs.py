@@ -34,6 +34,7 @@ class Whimsical:
         self._told: dict[int, str] = {}
         self._unsent: dict[int, bool] = {}  # streams on which we may speak: whether a head is still due
         self._bare: set[int] = set()  # streams whose responses have no content
+        self._tunnels: set[int] = set()  # streams that ask for one: they are refused
         self._withheld: list[tuple[int, int]] = []
         self._worth = 1024
         self._taken = 0
@@ -49,6 +50,7 @@ class Whimsical:
         if isinstance(head, RequestHead):
             self._unsent[stream] = True
             self._bare |= {stream} if head.method == b"HEAD" else set()
+            self._tunnels |= {stream} if head.method == b"CONNECT" else set()
         self._act(stream)
 
     def content(self, stream: int, data: bytes, flow: int) -> None:
@@ -131,7 +133,8 @@ class Whimsical:
         if self._unsent[stream]:
             assert isinstance(codec, H1Server | H2Server)
             self._unsent[stream] = False
-            codec.send_head(stream, ResponseHead(200, [], ended=ended))
+            status = 501 if stream in self._tunnels else 200
+            codec.send_head(stream, ResponseHead(status, [], ended=ended))
         else:
             size = min(5000, codec.window(stream))
             self._worth += 2 * size

@@ -223,6 +223,15 @@ def test_what_follows_a_refused_upgrade_is_a_request(server: Talk[H1Server], ask
     assert server.heard[1:] == ([] if server.codec.closing else ["2 GET /b ended"])
 
 
+@pytest.mark.parametrize("status", [200, 204, 299])
+def test_no_tunnel_is_ever_opened(server: Talk[H1Server], status: int) -> None:
+    """Behind a 2xx to CONNECT no content can be framed (RFC 9110 section 9.3.6): nobody may say one."""
+    server.hears(b"CONNECT f:443 HTTP/1.1\r\nHost: f\r\n\r\n")
+    with pytest.raises(AssertionError, match="tunnel"):
+        server.codec.send_head(1, ResponseHead(status, []))
+    assert server.says() == b""
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_requests_in_pieces_are_heard_as_whole_ones(server: Talk[H1Server], size: int) -> None:
     server.at_once = lambda event, stream: (
