@@ -36,6 +36,8 @@ FUZZ := $(VENV)/.foyer-fuzz
 # For each target. Their names, as `python -m tests.fuzz --help` has them; none are all.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
+# A number of inputs for each target: the same ones every time, and nothing at random behind them.
+FUZZ_INPUTS ?=
 
 # A stamp over an environment that is not sound is worth nothing.
 ifneq ($(wildcard $(VENV)/.foyer-*),)
@@ -100,9 +102,11 @@ e2e: $(E2E) ## drive the demonstration in a browser
 
 fuzz: $(FUZZ) ## look for inputs that break a property
 	@echo "fuzz: libFuzzer, $(FUZZ_SECONDS) s a target"
-	@$(PY) -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	@$(PY) -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_INPUTS:%=--inputs %) $(FUZZ_TARGETS)
+ifeq ($(FUZZ_INPUTS),)
 	@echo "fuzz: whole exchanges, $(FUZZ_SECONDS) s a pairing"
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PY) -m pytest --quiet -n auto tests/pairings/test_stateful.py
+endif
 
 bench: $(DEV) ## measure, as ratios; BENCH="small floods" for some of it (bench/README.md)
 	@echo "bench: ratios within one run"

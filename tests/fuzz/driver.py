@@ -1,6 +1,6 @@
 """One target under libFuzzer, by way of atheris: inputs that reach something new are kept and mutated on.
 
-    python -m tests.fuzz.driver NAME SECONDS SEED FOUND
+    python -m tests.fuzz.driver NAME SECONDS INPUTS SEED FOUND
 
 A process of its own, because libFuzzer ends the process that it runs in, with an exit status other than
 0 when a check has raised, an input took too long, or memory ran out. The input is then in the folder FOUND.
@@ -28,14 +28,15 @@ MEMORY = 1024
 """MiB of the process. It has 100 without an input."""
 
 
-def main(name: str, seconds: int, seed: int, found: str) -> None:
-    """Never returns."""
+def main(name: str, seconds: int, inputs: int, seed: int, found: str) -> None:
+    """Never returns. As soon as there were so many seconds or inputs, it ends; -1 is no end."""
     atheris = importlib.import_module("atheris")
     with atheris.instrument_imports(include=INSTRUMENTED):
         target: Target = importlib.import_module("tests.fuzz.targets").TARGETS[name]
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, object] = {
             "max_total_time": seconds,
+            "runs": inputs,
             "seed": seed,
             "max_len": target.longest,
             "len_control": 0,
@@ -81,4 +82,4 @@ def _mutator(mutate: Any, atheris: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
