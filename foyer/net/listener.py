@@ -101,7 +101,7 @@ class Listener:
         self._moved()
         if self._context is None:
             return connection.attach(Wire(connection))
-        return connection.attach(TLSWire(connection, self._context()))
+        return connection.attach(TLSWire(connection, self._context(), turn=self._turn))
 
     def _left(self, connection: BrowserConnection) -> None:
         self._connections.discard(connection)

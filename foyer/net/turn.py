@@ -4,12 +4,14 @@ Calls between rooms only queue bytes. However many events one turn brings, a con
 written to once, in one TLS record where it fits; and nothing re-enters.
 
 What a peer sent beyond its work for one turn waits here for later ones, a connection a turn: however
-many peers flood us, together they take no more of a turn than one. Servers stand in a line of their own:
-one connection of theirs carries what a hundred people wait for.
+many peers flood us, together they take no more of a turn than one. A newcomer's handshake stands in that
+line too. Servers stand in a line of their own: one connection of theirs carries what a hundred people wait
+for.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -36,10 +38,11 @@ class Unfinished(Protocol):
 class _Line:
     """Connections that have not finished. The first goes on each turn, and stands behind again if it must."""
 
-    __slots__ = ("_loop", "_waiting")
+    __slots__ = ("_flush", "_loop", "_waiting")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, flush: Callable[[], None]) -> None:
         self._loop = loop
+        self._flush = flush
         self._waiting: deque[Unfinished] = deque()
 
     def join(self, connection: Unfinished) -> None:
@@ -48,6 +51,9 @@ class _Line:
         self._waiting.append(connection)
 
     def _go_on(self) -> None:
+        # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
+        # with a request while a flood has its share.
+        self._flush()
         connection = self._waiting[0]
         try:
             connection.go_on()
@@ -68,16 +74,16 @@ class Turn:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._touched: list[Flushed] = []
-        self._browsers = _Line(loop)
-        self._upstreams = _Line(loop)
+        self._browsers = _Line(loop, self._flush)
+        self._upstreams = _Line(loop, self._flush)
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
         if not self._touched:
-            self._loop.call_soon(self._end)
+            self._loop.call_soon(self._flush)
         self._touched.append(connection)
 
-    def _end(self) -> None:
+    def _flush(self) -> None:
         touched, self._touched = self._touched, []
         for connection in touched:
             try:

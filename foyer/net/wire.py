@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol, cast
 
+from foyer.net.turn import Turn
 from foyer.protocol.floods import Flood
 
 _RECORD = 16 * 1024
@@ -276,12 +277,27 @@ class TLSWire(Wire):
         "_quiet",
         "_records",
         "_shut",
+        "_steps",
         "_tls",
+        "_turn",
     )
 
-    def __init__(self, owner: Owner, context: ssl.SSLContext, *, hostname: str | None = None) -> None:
-        """`hostname` makes it the client's end, and is what the peer's certificate must be for."""
+    def __init__(
+        self,
+        owner: Owner,
+        context: ssl.SSLContext,
+        *,
+        hostname: str | None = None,
+        turn: Turn | None = None,
+    ) -> None:
+        """`hostname` makes it the client's end, and is what the peer's certificate must be for.
+
+        With `turn` each step of the handshake waits for its own: it is the dearest thing that anybody may
+        ask for (0.3 ms), and cannot be sliced.
+        """
         super().__init__(owner)
+        self._turn = turn
+        self._steps = b""  # of the handshake, that wait for theirs
         self._context = context
         self._hostname = hostname
         self._established = False
@@ -307,10 +323,32 @@ class TLSWire(Wire):
         return received[:_SMALL_READ] if self._crumbs or self.sparing else received
 
     def buffer_updated(self, nbytes: int) -> None:
+        received = _BUFFERS.received[:nbytes]
+        if self._turn is None or self._established:
+            self._take_records(received)
+        else:
+            self._steps = bytes(received)
+            self.busy(True)
+            self._turn.later(self)
+
+    def go_on(self) -> None:
+        """The handshake's turn has come."""
+        steps, self._steps = self._steps, b""
+        if not self.closing:
+            self.busy(False)
+            self._take_records(memoryview(steps))
+
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands."""
+        self.abort()
+
+    def _take_records(self, received: memoryview) -> None:
+        """Tells the owner of what a read has brought, a record's worth at a time."""
+        nbytes = len(received)
         records = 0
         for at in range(0, nbytes, _RECORD):
             pieces: list[bytes] = []
-            for group, count in self._records.groups(_BUFFERS.received[at : min(at + _RECORD, nbytes)]):
+            for group, count in self._records.groups(received[at : at + _RECORD]):
                 records += count
                 self._take(group, count, pieces)
                 if self._shut or self.broken or self.closing:

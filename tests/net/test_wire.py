@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from foyer.net.listener import server_context
+from foyer.net.turn import Turn
 from foyer.net.upstream import client_context
 from foyer.net.wire import CHOKED, WRITE_HIGH, TLSWire, Wire
 from tests.net.sockets import PATIENCE, End, Heard, Peer, descriptors, on_a_loop, until
@@ -90,7 +91,8 @@ async def listening(wires: Wires) -> AsyncIterator[Listening]:
 
 @asynccontextmanager
 async def secured(context: ssl.SSLContext) -> AsyncIterator[Listening]:
-    async with listening(lambda heard: TLSWire(heard, context)) as served:
+    turn = Turn(asyncio.get_running_loop())
+    async with listening(lambda heard: TLSWire(heard, context, turn=turn)) as served:
         yield served
 
 
