@@ -8,29 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
 
 from foyer.exchange.ports import Answer
-from foyer.front.targets import Targets
+from foyer.front.targets import Dependency, Targets
 from foyer.k8s.incoming import SECURITY_FIELDS
-from foyer.net.health import Health
 
 _STATES = {None: "unknown", True: "up", False: "down"}
-
-
-class Dependency(Protocol):
-    """A server that foyer needs."""
-
-    @property
-    def health(self) -> Health: ...
-
-    @property
-    def in_flight(self) -> int:
-        """What it is asked for now, of what is limited."""
-
-    @property
-    def limit(self) -> int:
-        """How much of that there may be at once."""
 
 
 class Dependencies:

@@ -23,7 +23,22 @@ from foyer.streams.shared import Shared
 from foyer.streams.source import Server
 
 
-class Target(Protocol):
+class Dependency(Protocol):
+    """A server that foyer needs."""
+
+    @property
+    def health(self) -> Health: ...
+
+    @property
+    def in_flight(self) -> int:
+        """What it is asked for now, of what is limited."""
+
+    @property
+    def limit(self) -> int:
+        """How much of that there may be at once: an API server's cap."""
+
+
+class Target(Dependency, Protocol):
     """One API server, by its name."""
 
     @property
@@ -55,17 +70,6 @@ class Target(Protocol):
     @property
     def shared(self) -> Shared:
         """Streams that share one."""
-
-    @property
-    def health(self) -> Health: ...
-
-    @property
-    def in_flight(self) -> int:
-        """Slots under its cap that are taken."""
-
-    @property
-    def limit(self) -> int:
-        """Its cap."""
 
     def way(self, head: RequestHead) -> OpenSide:
         """The way up for a browser's request, within its own time."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.leaks import Leaks
 from tests.support.pairings import ONE_SERVER, Entries, Pairing, Products
 
 
@@ -62,3 +63,16 @@ def pairing(
         products.discard(product)
         raise
     pairing.check_leaks()
+
+
+@pytest.fixture
+def own_pairing(
+    browser_version: str, upstream_version: str, tls: bool, products: Products
+) -> Iterator[Pairing]:
+    """A pairing with a foyer of its own, which the test stops."""
+    product = products.start(upstream_version, tls, {})
+    pairing = Pairing(browser_version, products.upstream(upstream_version), product, Leaks(), tls=tls)
+    yield pairing
+    pairing.leave()
+    pairing.check_leaks()
+    product.close()

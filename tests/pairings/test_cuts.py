@@ -3,13 +3,10 @@
 Spec 04, Abort: never a clean end, and upstream is cancelled in the same turn (A3 for native watches).
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.browsers import Exchange
-from tests.support.leaks import Leaks
-from tests.support.pairings import JSON, Pairing, Products, SignedIn
+from tests.support.pairings import JSON, Pairing, SignedIn
 from tests.support.script import Aborted
 from tests.support.upstreams import Request
 
@@ -79,19 +76,6 @@ def test_a_copied_cookie_opens_responses_after_the_logout(pairing: Pairing) -> N
     exchange, request = watching(pairing, pairing.me)
     request.end()
     assert exchange.read_until_end().content == b"event\n"
-
-
-@pytest.fixture
-def own_pairing(
-    browser_version: str, upstream_version: str, tls: bool, products: Products
-) -> Iterator[Pairing]:
-    """A pairing whose foyer the test stops."""
-    product = products.start(upstream_version, tls, {})
-    pairing = Pairing(browser_version, products.upstream(upstream_version), product, Leaks(), tls=tls)
-    yield pairing
-    pairing.leave()
-    pairing.check_leaks()
-    product.close()
 
 
 def test_a_shutdown_aborts_what_is_still_open(own_pairing: Pairing) -> None:

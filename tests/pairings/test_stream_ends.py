@@ -3,16 +3,13 @@
 Spec 05; spec 04, Abort, Duration, Session check, Both blocked directions; spec 01, Process; A3.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.pairings.counts import Counted
 from tests.streams.following import config_map, error, page, status
 from tests.support.browsers import SMALL, H2Browser, H2Exchange
 from tests.support.kernel import in_flight
-from tests.support.leaks import Leaks
-from tests.support.pairings import JSON, Pairing, Products, SignedIn
+from tests.support.pairings import JSON, Pairing, SignedIn
 from tests.support.remains import OF_EXCHANGES, left
 from tests.support.script import Aborted, Whole
 from tests.support.streams import STREAM, SYNCED, Page, line, live, opened, shows, unheard_of
@@ -131,19 +128,6 @@ def test_a_fault_of_foyers_own_cuts_its_stream_alone(
     assert pairing.logged("internal error")[0]["error"] == "ZeroDivisionError"
     other.send(line("MODIFIED", version="11", data=b"{}"))
     going.expect("modified")
-
-
-@pytest.fixture
-def own_pairing(
-    browser_version: str, upstream_version: str, tls: bool, products: Products
-) -> Iterator[Pairing]:
-    """A pairing whose foyer the test stops."""
-    product = products.start(upstream_version, tls, {})
-    pairing = Pairing(browser_version, products.upstream(upstream_version), product, Leaks(), tls=tls)
-    yield pairing
-    pairing.leave()
-    pairing.check_leaks()
-    product.close()
 
 
 def test_a_shutdown_aborts_streams_at_once_and_lets_everything_else_end(own_pairing: Pairing) -> None:

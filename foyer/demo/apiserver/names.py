@@ -11,35 +11,29 @@ _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_QUALIFIED})?"
 _CONFIG_KEY = r"[-._a-zA-Z0-9]+"
 
-_EXAMPLE = "(e.g. {}, regex used for validation is '{}')"
-
 
 def subdomain_faults(name: str) -> list[str]:
     """RFC 1123 subdomain: what most objects' names must be."""
-    faults = []
-    if len(name) > 253:
-        faults.append("must be no more than 253 bytes")
-    if not re.fullmatch(_SUBDOMAIN, name):
-        faults.append(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-            "and must start and end with an alphanumeric character "
-            + _EXAMPLE.format("'example.com'", _SUBDOMAIN)
-        )
-    return faults
+    return _faults(
+        name,
+        253,
+        _SUBDOMAIN,
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+        "and must start and end with an alphanumeric character",
+        "'example.com'",
+    )
 
 
 def label_faults(name: str) -> list[str]:
     """RFC 1123 label: what a namespace's name must be."""
-    faults = []
-    if len(name) > 63:
-        faults.append("must be no more than 63 bytes")
-    if not re.fullmatch(_LABEL, name):
-        faults.append(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-            "and must start and end with an alphanumeric character "
-            + _EXAMPLE.format("'my-name',  or '123-abc'", _LABEL)
-        )
-    return faults
+    return _faults(
+        name,
+        63,
+        _LABEL,
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+        "and must start and end with an alphanumeric character",
+        "'my-name',  or '123-abc'",
+    )
 
 
 def label_key_faults(key: str) -> list[str]:
@@ -50,43 +44,48 @@ def label_key_faults(key: str) -> list[str]:
         faults.append("prefix part must be non-empty")
     elif slash:
         faults += [f"prefix part {fault}" for fault in subdomain_faults(prefix)]
-    if len(name) > 63:
-        faults.append("name part must be no more than 63 bytes")
-    if not re.fullmatch(_QUALIFIED, name):
-        faults.append(
-            "name part must consist of alphanumeric characters, '-', '_' or '.', "
-            "and must start and end with an alphanumeric character "
-            + _EXAMPLE.format("'MyName',  or 'my.name',  or '123-abc'", _QUALIFIED)
-        )
-    return faults
+    of_the_name = _faults(
+        name,
+        63,
+        _QUALIFIED,
+        "must consist of alphanumeric characters, '-', '_' or '.', "
+        "and must start and end with an alphanumeric character",
+        "'MyName',  or 'my.name',  or '123-abc'",
+    )
+    return faults + [f"name part {fault}" for fault in of_the_name]
 
 
 def label_value_faults(value: str) -> list[str]:
     """A label's value."""
-    faults = []
-    if len(value) > 63:
-        faults.append("must be no more than 63 bytes")
-    if not re.fullmatch(_VALUE, value):
-        faults.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-            "and must start and end with an alphanumeric character "
-            + _EXAMPLE.format("'MyValue',  or 'my_value',  or '12345'", _VALUE)
-        )
-    return faults
+    return _faults(
+        value,
+        63,
+        _VALUE,
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+        "and must start and end with an alphanumeric character",
+        "'MyValue',  or 'my_value',  or '12345'",
+    )
 
 
 def config_key_faults(key: str) -> list[str]:
     """A key of a ConfigMap's or Secret's data."""
+    faults = _faults(
+        key,
+        253,
+        _CONFIG_KEY,
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        "'key.name',  or 'KEY_NAME',  or 'key-name'",
+    )
+    return [f"must not be '{key}'", *faults] if key in (".", "..") else faults
+
+
+def _faults(text: str, most: int, pattern: str, rule: str, examples: str) -> list[str]:
+    """What is wrong with a text of at most so many bytes that is to match `pattern`, as `rule` says."""
     faults = []
-    if len(key) > 253:
-        faults.append("must be no more than 253 bytes")
-    if key in (".", ".."):
-        faults.append(f"must not be '{key}'")
-    if not re.fullmatch(_CONFIG_KEY, key):
-        faults.append(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
-            + _EXAMPLE.format("'key.name',  or 'KEY_NAME',  or 'key-name'", _CONFIG_KEY)
-        )
+    if len(text) > most:
+        faults.append(f"must be no more than {most} bytes")
+    if not re.fullmatch(pattern, text):
+        faults.append(f"{rule} (e.g. {examples}, regex used for validation is '{pattern}')")
     return faults
 
 
