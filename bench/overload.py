@@ -42,9 +42,6 @@ SHORT = {"admission-wait": "2s"}
 ASKERS, EVERY = 128, 1.0
 """Who asks the fifth, and how often: twice as many as it has slots, so that half stand in line."""
 
-ROUNDS = 2
-"""Times those of a flood."""
-
 PEOPLE = range(2, 34)
 """Who ask the other four."""
 
@@ -105,7 +102,7 @@ def _fifth(amount: Amount, report: Report) -> None:
         rounds: dict[str, list[float]] = {name: [] for name in FIFTH}
         ran: dict[str, list[float]] = {name: [] for name in FIFTH}
         answered = dict.fromkeys(FIFTH, 0)
-        for _ in range(ROUNDS * amount.flood_rounds):
+        for _ in range(amount.target_rounds):
             for name in FIFTH:
                 seconds, cpu, answers = street.beside(name, amount.flooded)
                 rounds[name].append(seconds)

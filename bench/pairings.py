@@ -34,7 +34,9 @@ class Amount:
     flooded: int
     """Small GETs of somebody else while there is a flood."""
     flood_rounds: int
+    target_rounds: int
+    """Of what people at four targets notice of a fifth. They are short."""
 
 
-FULL = Amount(60, 25, 3000, 4, 2000, 1998, 5, 50_000_000, 3, 50_000, 20_000, 300, 3)
-QUICK = Amount(5, 1, 60, 1, 20, 18, 1, 1_000_000, 1, 500, 200, 10, 1)
+FULL = Amount(60, 25, 3000, 4, 2000, 1998, 5, 50_000_000, 3, 50_000, 20_000, 300, 3, 6)
+QUICK = Amount(5, 1, 60, 1, 20, 18, 1, 1_000_000, 1, 500, 200, 10, 1, 1)

@@ -15,6 +15,9 @@ from foyer.protocol.floods import Flood
 
 ROOT = Path(__file__).parents[2]
 
+# One run serves all of these: on one worker, or each would make its own.
+pytestmark = pytest.mark.xdist_group("bench")
+
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A quick run, without what a machine may have to stand beside foyer."""
