@@ -30,8 +30,9 @@ from foyer.streams.gates import KEPT, PASSED_ON
 from foyer.streams.projection import Projection
 from foyer.streams.reflector import View
 from foyer.streams.scope import PAGE_ITEMS, Opening, Scope
+from foyer.streams.server import Server, Turned
 from foyer.streams.snapshot import Entrant, Keeper, Look
-from foyer.streams.source import Server, Source, Turned
+from foyer.streams.source import Source
 from foyer.streams.view import StreamView
 
 SIZES = (500, 2000, 20_000)

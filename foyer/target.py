@@ -40,8 +40,8 @@ from foyer.session.seal import IdToken
 from foyer.streams.access import Access
 from foyer.streams.budget import Budget, OpenSide
 from foyer.streams.gates import Gates
+from foyer.streams.server import Server
 from foyer.streams.shared import Shared
-from foyer.streams.source import Server
 
 CHANGED_WHILE_READ = "the file was changed while it was read"
 

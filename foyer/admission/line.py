@@ -69,7 +69,7 @@ class Line:
 
     def join(self, share: Share, until: float) -> None:
         """Grants `share`, now or when it is its turn."""
-        if not self._waiting and self.fits(share.size):
+        if self._first() is None and self.fits(share.size):
             self._grant(share)
         else:
             self._waiting[share] = None
@@ -94,10 +94,14 @@ class Line:
 
     def _go_on(self) -> None:
         self._woken = False
-        while self._waiting and self.fits(next(iter(self._waiting)).size):
-            share, _ = self._waiting.popitem(last=False)
+        while (share := self._first()) is not None and self.fits(share.size):
+            del self._waiting[share]
             self.wheel.remove(share)
             self._grant(share)
+
+    def _first(self) -> Share | None:
+        """Whose turn it is: everybody else waits for that one."""
+        return next(iter(self._waiting), None)
 
     def _grant(self, share: Share) -> None:
         self.taken += share.size

@@ -23,7 +23,9 @@ LOOK_TIME = 3.0
 """Seconds for a look at one item. A server that takes longer has more to do than to be looked at."""
 
 Look = Callable[[Callable[[int | None], None]], Cancellable]
-"""Asks for one item as the reader, and tells its bytes times all there are, or None if that is not known."""
+"""Asks for one item as the reader, and tells its bytes times all there are, or None if that is not known.
+
+Cancelled, it may tell at once what it knows by then."""
 
 
 class Refused(Enum):
@@ -171,8 +173,12 @@ class _Claim:
             self._measured(size)
 
     def due(self, now: float) -> None:
-        """Nothing was found in time."""
-        self._measured(None)
+        """What was not found by now is not waited for."""
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.cancel()  # which may tell something
+        if self._step is _Step.MEASURING:
+            self._measured(None)
 
     def _measured(self, size: int | None) -> None:
         self._leave_look()

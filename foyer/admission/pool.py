@@ -1,10 +1,15 @@
-"""Memory for what foyer holds of reads: one pool a replica, reserved from in order (spec 06, Memory)."""
+"""Memory for what foyer holds of reads: one pool a replica, reserved from in order (spec 06, Memory).
+
+What lasts (a shared cache) is held for as long as somebody likes, so that whoever needs some of that as well
+waits for something that others need not wait for, and does so beside the line: two streams of one scope that
+is too large beside a cache, each refused in time and opened again, would have had everybody else refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from foyer.admission.line import Line, Soon, State, Told
+from foyer.admission.line import Line, Share, Soon, State, Told
 from foyer.gate.wheel import Wheel
 
 
@@ -17,6 +22,20 @@ class _Bytes(Line):
         super().__init__(size, wheel, soon)
         self.lasting = 0
         """How many are held for as long as somebody likes."""
+
+    @property
+    def passing(self) -> int:
+        """How many are not."""
+        return self.capacity - self.lasting
+
+    def _first(self) -> Share | None:
+        """The first who needs no more than that."""
+        return next((share for share in self._waiting if share.size <= self.passing), None)
+
+    def lasts(self, size: int) -> None:
+        """So many more are, or fewer. Whoever was first may be so no longer."""
+        self.lasting += size
+        self.wake()
 
 
 class MemoryPool:
@@ -37,7 +56,7 @@ class MemoryPool:
     @property
     def passing(self) -> int:
         """Bytes that are free or will be when those are done who hold them: all but what lasts."""
-        return self.size - self._line.lasting
+        return self._line.passing
 
     @property
     def waiting(self) -> int:
@@ -69,7 +88,7 @@ class Reservation(Told):
         """What it is for has been read, and stays: nobody should wait for its end."""
         if self.state is State.HELD and not self._lasts:
             self._lasts = True
-            self._bytes.lasting += self.size
+            self._bytes.lasts(self.size)
 
     def grow(self, by: int) -> bool:
         """Takes `by` bytes more, at once or not at all.
@@ -91,12 +110,12 @@ class Reservation(Told):
 
     def _resize(self, size: int) -> None:
         if self._lasts:
-            self._bytes.lasting += size - self.size
+            self._bytes.lasts(size - self.size)
         self.size = size
 
     def leave(self) -> None:
         """As `close`, for the line alone."""
         if self._lasts:
             self._lasts = False
-            self._bytes.lasting -= self.size
+            self._bytes.lasts(-self.size)
         super().leave()

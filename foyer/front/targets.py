@@ -19,8 +19,8 @@ from foyer.observe import Asked
 from foyer.protocol.events import RequestHead
 from foyer.streams import scope
 from foyer.streams.budget import OpenSide
+from foyer.streams.server import Server
 from foyer.streams.shared import Shared
-from foyer.streams.source import Server
 
 
 class Dependency(Protocol):

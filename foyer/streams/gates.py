@@ -19,9 +19,12 @@ from foyer.admission.pool import Reservation
 from foyer.admission.reads import Read, Reads
 from foyer.exchange.ports import Cancellable, UpstreamReceiver
 from foyer.interruption import Interruption, Reason, not_admitted
+from foyer.protocol.events import RequestHead
+from foyer.session.seal import IdToken
 from foyer.streams import errors, look
 from foyer.streams.budget import OpenSide
 from foyer.streams.errors import StreamError
+from foyer.streams.request import get
 from foyer.streams.scope import Scope
 from foyer.streams.snapshot import Entrant, Keeper, Refusal, Snapshot
 
@@ -59,9 +62,13 @@ class Gates:
     retry_after: int
     before: Callable[[OpenSide], OpenSide] = _as_it_is
 
+    def key(self, scope: Scope) -> str:
+        """What `scope` is remembered by: a target that a reload gives another server has other objects."""
+        return repr((self.authority, *scope))
+
     def enter(self, scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Cancellable:
         """As `foyer.streams.snapshot.Gates` has it."""
-        key = repr(scope)
+        key = self.key(scope)
         multiple = PASSED_ON if keeper is None else KEPT
 
         def admitted(read: Read) -> None:
@@ -71,14 +78,26 @@ class Gates:
             entrant.turned_away(self._refusal(gate))
 
         def want(read: Read) -> Want:
-            return Want(key, partial(self._look, scope, entrant, read), multiple)
+            return Want(key, partial(self._look, scope, entrant, read, fits), multiple)
+
+        def fits(size: int) -> bool:
+            return ceil(size * multiple) <= self.memory.pool.size
 
         return self.reads.admit(self.memory, want, admitted, refused)
 
     def _look(
-        self, scope: Scope, entrant: Entrant, read: Read, found: Callable[[int | None], None]
+        self,
+        scope: Scope,
+        entrant: Entrant,
+        read: Read,
+        fits: Callable[[int], bool],
+        found: Callable[[int | None], None],
     ) -> Cancellable:
-        looking = look.Look(read, scope.first_item(), self.authority, self.look_bytes, found, entrant.fault)
+        def request(after: str, token: IdToken) -> RequestHead:
+            return get(scope.page(after, items=1), token, self.authority)
+
+        most = min(look.MOST, self.look_bytes)
+        looking = look.Look(read, request, most, fits, found, entrant.fault)
         entrant.look(looking)
         return looking
 
@@ -121,10 +140,11 @@ class _Held:
         return self._gates.before(partial(self._read.open, until=until))(receiver)
 
     def complete(self) -> None:
-        """All of it has come, and is what its scope takes."""
-        if not self._complete:
-            self._complete = True
-            self._gates.memory.estimates.took(self._key, self._size)
+        """All of it has come, and is what its scope takes. What was reserved beyond that is given back: one
+        first object that is large, and a slow browser would hold the whole pool for as long as it likes."""
+        self._complete = True
+        self._gates.memory.estimates.took(self._key, self._size)
+        self._memory.shrink_to(ceil(self._size * self.multiple))
 
     def close(self) -> None:
         """Gives back what it holds."""
@@ -161,13 +181,14 @@ class _PassedOn(_Held):
 class _Kept(_Held):
     """A cache's."""
 
-    __slots__ = ("_keeper",)
+    __slots__ = ("_keeper", "_unkept")
 
     multiple = KEPT
 
     def __init__(self, gates: Gates, key: str, read: Read, keeper: Keeper) -> None:
         super().__init__(gates, key, read)
         self._keeper = keeper
+        self._unkept = 0
 
     def takes(self, size: int) -> StreamError | None:
         """So many bytes more; once it is complete, what is kept counts, and what comes as if it were new."""
@@ -185,15 +206,22 @@ class _Kept(_Held):
         if self._memory.size > needed + STEP:
             self._memory.shrink_to(needed)
 
+    def complete(self) -> None:
+        """As above. Of what came, what nobody is shown (managed fields, often half of it) is not kept."""
+        super().complete()
+        self._unkept = max(0, self._size - self._keeper.size)
+        self._size = self._keeper.size
+
     def delivered(self) -> Snapshot | None:
         """It is at the API server no more, and there for as long as anybody reads it."""
         self._read.delivered()
         return self
 
     def close(self) -> None:
-        """It is dropped. By now its scope may take more than it did, or less."""
+        """It is dropped. By now its scope may take more than it did, or less; and a list of it that much more
+        than what was kept."""
         if self._complete:
-            self._gates.memory.estimates.took(self._key, self._size)
+            self._gates.memory.estimates.took(self._key, self._size + self._unkept)
         super().close()
 
 

@@ -156,6 +156,11 @@ class Reflector:
         """Whether `STALL` holds."""
         return self._synced_at is None
 
+    @property
+    def waiting(self) -> int:
+        """Bytes of a watch's event that has yet to come whole."""
+        return self._reader.waiting
+
     def answered(self, status: int, content: bytes, retry_after: float | None, now: float) -> Step:
         """A whole answer: any that is not 200, and one to a request that is `whole`.
 

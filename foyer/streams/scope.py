@@ -72,16 +72,12 @@ class Scope(NamedTuple):
             allowWatchBookmarks="true",
         )
 
-    def page(self, token: str = "") -> bytes:
+    def page(self, token: str = "", items: int = PAGE_ITEMS) -> bytes:
         """The target of a list's first page, or of the one that `token` continues with."""
-        options = {"limit": str(PAGE_ITEMS)}
+        options = {"limit": str(items)}
         if token:
             options["continue"] = token
         return self._target(**options)
-
-    def first_item(self) -> bytes:
-        """The target of a list that is cut behind its first item, and says how many remain."""
-        return self._target(limit="1")
 
     def watch(self, version: str) -> bytes:
         """The target of a watch of what came after `version`."""

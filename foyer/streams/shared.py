@@ -20,9 +20,10 @@ from foyer.streams.fanout import Line
 from foyer.streams.grants import Grants
 from foyer.streams.projection import Projection
 from foyer.streams.scope import Opening, Scope
+from foyer.streams.server import Server
 from foyer.streams.showing import Showing
 from foyer.streams.snapshot import Look
-from foyer.streams.source import Server, Source
+from foyer.streams.source import Source
 from foyer.streams.subscriber import Common, Out, Subscriber
 
 
@@ -163,8 +164,8 @@ class SharedWatch:
 
     @property
     def size(self) -> int:
-        """Bytes that are kept."""
-        return self.cache.size
+        """Bytes that are kept, with those of an object that is still to come whole."""
+        return self.cache.size + (0 if self._source is None else self._source.waiting)
 
     def look(self, look: Look) -> None:
         """As the first who waits for it. Of those who are let in none can be asked to: a look is nobody's."""

@@ -31,7 +31,7 @@ class Look(Protocol):
         """Looks as whose `token` it is."""
 
     def cancel(self) -> None:
-        """They have left, or there is nobody: nothing is found. More than once is once."""
+        """They have left, or there is nobody: nothing more is found. More than once is once."""
 
 
 class Keeper(Protocol):
@@ -39,7 +39,7 @@ class Keeper(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of the objects that are kept."""
+        """Bytes of the objects that are kept, and of what has come of the next one."""
 
     def look(self, look: Look) -> None:
         """Has one of those who wait look, as themselves."""
@@ -55,7 +55,7 @@ class Snapshot(Protocol):
         """So many bytes have come. None: there is room for them; else what it ends by."""
 
     def complete(self) -> None:
-        """All of it has come. More than once is once."""
+        """All of it has come. Called once."""
 
     def delivered(self) -> Snapshot | None:
         """It is complete, and has been taken. What goes on being held: itself, or None and nothing."""

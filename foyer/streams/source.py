@@ -9,74 +9,33 @@
     SHOWING    the page is shown, a slice a turn; nothing is asked
     OVER       left, and stays so
 
-What is asked, and what an answer means, its reflector says. It belongs to whoever shows the scope: a stream,
-or a cache that many read. What it needs of the loop comes as values. An answer that is compressed, or of
-another type than JSON, is no answer.
+Each cycle is a read (`foyer.streams.reading`), and what it asks goes up within that. What is asked, and what
+an answer means, its reflector says. It belongs to whoever shows the scope: a stream, or a cache that many
+read. What it needs of the loop comes as values. An answer that is compressed, or of another type than JSON,
+is no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from enum import Enum
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeAlias
+from typing import Concatenate, ParamSpec, Protocol
 
 from foyer.exchange.ports import Cancellable, UpstreamSide
-from foyer.gate.wheel import Wheel
 from foyer.interruption import Interruption
 from foyer.protocol.events import Failure, ResponseHead
 from foyer.session.seal import IdToken
-from foyer.streams.budget import OpenSide
+from foyer.streams.reading import Reading
+from foyer.streams.reading import State as Read
 from foyer.streams.reflector import STALL, Reflector, Step, View
 from foyer.streams.request import get, is_plain_json
 from foyer.streams.scope import Scope
-from foyer.streams.snapshot import Gates, Keeper, Look, Refusal, Snapshot
-
-MAX_PAGE_BYTES = 16 * 1024 * 1024
-"""One page of a list, read whole: 500 objects of 32 KiB. Configured as `-max-target-answer-bytes`."""
+from foyer.streams.server import Server
+from foyer.streams.snapshot import Keeper, Look, Refusal
 
 MAX_REFUSAL_BYTES = 64 * 1024
 """Of an answer that is no page and no watch: beyond, its status alone counts."""
-
-GROUP_VERSIONS_MOST = 1024
-"""Group-versions without streaming lists that are remembered. A server with more is asked again."""
-
-GroupVersion: TypeAlias = tuple[str, str, str]
-"""A target, and a group and version of its."""
-
-
-class Turned(Protocol):
-    """What goes on in a later turn of the loop (`foyer.net.turn.Unfinished`)."""
-
-    def go_on(self) -> None:
-        """That turn has come."""
-
-    def failed(self) -> None:
-        """`go_on` raised."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """An API server as sources ask it, with one kind of identity.
-
-    `gates` let snapshots in, which find their places on connections by themselves; for any other request
-    `open_side` finds one, in its own time, or tells that there is none. `later` has its argument go on in a
-    turn to come, and is asked once a turn; `now` is the wheel's clock, in seconds. `watches` counts open ones
-    under `identity`. A page has at most `max_page_bytes`.
-    """
-
-    open_side: OpenSide
-    gates: Gates
-    authority: bytes
-    wheel: Wheel
-    now: Callable[[], float]
-    later: Callable[[Turned], None]
-    watches: MutableMapping[str, int]
-    identity: str = "user"
-    max_page_bytes: int = MAX_PAGE_BYTES
-    without_streaming: set[GroupVersion] = field(default_factory=set)
-    """Where the server said that it has no streaming lists, for whichever identity."""
 
 
 class Owner(Protocol):
@@ -140,12 +99,12 @@ class Source:
         "_paused",
         "_pending",
         "_queued",
+        "_reading",
         "_reflector",
         "_retry_after",
         "_scope",
         "_server",
         "_side",
-        "_snapshot",
         "_status",
         "slot",
         "state",
@@ -165,8 +124,7 @@ class Source:
     ) -> None:
         """`lenient`: versions of objects that have no order are passed through. `keeper`: who keeps what is
         there, where it is not passed on to one stream alone."""
-        streaming = _group_version(scope) not in server.without_streaming
-        self._reflector = Reflector(scope, view, streaming=streaming, lenient=lenient)
+        self._reflector = Reflector(scope, view, streaming=server.may_stream(scope), lenient=lenient)
         self._server = server
         self._scope = scope
         self._owner = owner
@@ -176,7 +134,7 @@ class Source:
         self.slot = -1
         self._pending: Cancellable | None = None
         self._side: UpstreamSide | None = None
-        self._snapshot: Snapshot | None = None
+        self._reading: Reading | None = None
         self._status = 0
         self._retry_after: float | None = None
         self._content: list[bytes] = []
@@ -218,7 +176,7 @@ class Source:
     def cancel(self) -> None:
         """Leaves the API server, now. Nothing more is told to anybody."""
         self._leave(State.OVER)
-        self._close_snapshot()
+        self._close_reading()
         self._server.wheel.remove(self)
 
     def fault(self, error: Exception) -> None:
@@ -226,18 +184,22 @@ class Source:
         self.cancel()
         self._owner.failed(error)
 
-    # A snapshot is a read.
+    # A cycle is a read.
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of an object on an open watch that has yet to come whole."""
+        return self._reflector.waiting
 
     @property
     def is_admitted(self) -> bool:
-        """Whether what there is has been let in, or has been delivered by now."""
-        return self._snapshot is not None or not self._reflector.in_snapshot
+        """Whether what there is has been let in, or has been taken by now."""
+        return (self._reading is not None and self._reading.is_in) or not self._reflector.in_snapshot
 
     def _enter(self) -> None:
         self.state = State.ENTERING
-        pending = self._server.gates.enter(self._scope, self, self._keeper)
-        if self.state is State.ENTERING:
-            self._pending = pending
+        self._reading = Reading(self)
+        self._reading.enter(self._server.gates, self._scope, self._keeper)
 
     @_contained
     def look(self, look: Look) -> None:
@@ -248,10 +210,8 @@ class Source:
             self._keeper.look(look)
 
     @_contained
-    def admitted(self, snapshot: Snapshot) -> None:
+    def admitted(self) -> None:
         """The gates have let it in."""
-        self._pending = None
-        self._snapshot = snapshot
         self._owner.admitted()
         if self.state is State.ENTERING:
             self._ask()
@@ -259,24 +219,24 @@ class Source:
     @_contained
     def turned_away(self, why: Refusal) -> None:
         """They have not."""
-        self._pending = None
         self._owner.refuse(why.interruption)
         if self.state is State.ENTERING:
             self._do(self._reflector.given_up(why.error))
 
     def _settle(self) -> None:
-        """A snapshot that is complete is over once it has been taken: no more of it waits than of any answer,
+        """What is complete is over as a read once it has been taken: no more of it waits than of any answer,
         which is what lets this go on."""
-        if self._snapshot is None or self._reflector.in_snapshot:
+        reading = self._reading
+        if reading is None or reading.state is Read.KEPT or self._reflector.in_snapshot:
             return
-        self._snapshot.complete()
-        if not self._paused:
-            self._snapshot = self._snapshot.delivered()
+        reading.complete(taken=not self._paused)
+        if not reading.is_in:
+            self._reading = None
 
-    def _close_snapshot(self) -> None:
-        snapshot, self._snapshot = self._snapshot, None
-        if snapshot is not None:
-            snapshot.close()
+    def _close_reading(self) -> None:
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.close()
 
     # One request after the other.
 
@@ -301,8 +261,8 @@ class Source:
             self._pending = pending
 
     def _open(self) -> Cancellable:
-        if self._snapshot is not None and self._reflector.in_snapshot:
-            return self._snapshot.open(self, whole=self._reflector.whole)
+        if self._reading is not None and self._reflector.in_snapshot:
+            return self._reading.open(self, whole=self._reflector.whole)
         return self._server.open_side(self)
 
     def _leave(self, then: State = State.OPENING) -> None:
@@ -335,21 +295,15 @@ class Source:
                 self._show_later()
             case Step.REQUEST:
                 if self._reflector.streaming_refused:
-                    self._remember()
+                    self._server.does_not_stream(self._scope)
                 self._leave()
                 self._ask()
             case Step.CYCLE:
                 self._leave()
-                self._close_snapshot()
+                self._close_reading()
                 self._ask()
             case Step.END:
                 self.cancel()
-
-    def _remember(self) -> None:
-        known = self._server.without_streaming
-        if len(known) >= GROUP_VERSIONS_MOST:
-            known.clear()
-        known.add(_group_version(self._scope))
 
     # What the upstream's side tells.
 
@@ -393,16 +347,16 @@ class Source:
         now = self._server.now()
         if self._status == 200:  # what a refusal says has its time from its head on: its status is enough
             self._heard = now
-            if not self._takes(data):
+            if not self._fits(data):
                 return
         if self.state is State.WATCHING:
             self._do(self._reflector.received(data, now))
         elif self.state is State.READING:
             self._read(data)
 
-    def _takes(self, data: bytes) -> bool:
+    def _fits(self, data: bytes) -> bool:
         """Whether there is memory for what `data` is a part of; else this is its end."""
-        why = None if self._snapshot is None else self._snapshot.takes(len(data))
+        why = None if self._reading is None else self._reading.takes(len(data))
         if why is not None:
             self._do(self._reflector.given_up(why))
         return why is None
@@ -493,10 +447,6 @@ class Source:
             self._do(self._reflector.stalled())
         else:
             self._do(self._reflector.unanswered())
-
-
-def _group_version(scope: Scope) -> GroupVersion:
-    return scope.target, scope.group, scope.version
 
 
 def _seconds(head: ResponseHead) -> float | None:

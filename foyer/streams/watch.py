@@ -70,6 +70,11 @@ class WatchReader:
         self._held: list[bytes] = []
         self._held_bytes = 0
 
+    @property
+    def waiting(self) -> int:
+        """Bytes of an event that has yet to come whole."""
+        return self._held_bytes
+
     def feed(self, data: bytes) -> Iterator[Event]:
         """The events that `data` completes, each read as it is asked for."""
         first, *rest = data.split(b"\n")

@@ -45,6 +45,58 @@ def test_a_small_read_does_not_pass_a_large_one_that_came_before() -> None:
     assert gate.told == ["ada", "bob", "eve"]
 
 
+def test_whoever_waits_for_what_lasts_holds_nobody_up_and_is_first_again_when_it_is_gone() -> None:
+    gate = Gate()
+    cache = gate.ask(40, "cache")
+    cache.lasts()
+    read = gate.ask(30, "read")
+    gate.ask(61, "large")
+    gate.ask(10, "small")
+    gate.ask(60, "middling")
+    gate.ask(5, "late")
+    assert gate.told == ["cache", "read", "small"]  # the others wait for the read, in order
+    cache.close()
+    gate.world.turn()
+    assert gate.told == ["cache", "read", "small"]
+    read.close()
+    gate.world.turn()
+    assert gate.told == ["cache", "read", "small", "large"]
+
+
+def test_as_soon_as_it_lasts_nobody_waits_behind_those_who_do() -> None:
+    gate = Gate()
+    cache = gate.ask(40)
+    gate.ask(61, "large")
+    gate.ask(60, "middling")
+    gate.world.turn()
+    assert gate.told == [""]
+    cache.lasts()
+    gate.world.turn()
+    assert gate.told == ["", "middling"]
+
+
+def test_neither_do_they_once_it_has_grown_and_they_wait_again_once_it_is_less() -> None:
+    gate = Gate()
+    cache = gate.ask(40)
+    cache.lasts()
+    first = gate.ask(50)
+    gate.ask(55, "large")
+    gate.ask(10, "small")
+    gate.ask(8, "late")
+    assert gate.told == ["", ""]
+    assert cache.grow(6)
+    gate.world.turn()
+    assert gate.told == ["", ""]  # 4 are free
+    cache.shrink_to(40)
+    first.shrink_to(49)
+    gate.world.turn()
+    assert gate.told == ["", ""]
+    assert cache.grow(6)
+    first.shrink_to(40)
+    gate.world.turn()
+    assert gate.told == ["", "", "small"]
+
+
 def test_more_than_the_whole_pool_is_not_waited_for() -> None:
     gate = Gate()
     assert gate.pool.reservation(101, lambda: None, lambda: None) is None

@@ -149,7 +149,11 @@ def test_one_that_needs_more_than_all_there_is_is_told_so(pairing: Pairing) -> N
     assert re.fullmatch(rb"/apis/g\d+\.example\.com/v1/notes\?limit=1", look.target)
     assert look.all("authorization") == [b"Bearer " + pairing.me.token]
     listed = page([config_map()], token="more")
-    look.answer(200, JSON, listed.replace(b'"metadata":{', b'"metadata":{"remainingItemCount":9999,', 1))
+    listed = listed.replace(b'"metadata":{', b'"metadata":{"remainingItemCount":9999,', 1)
+    look.answer(200, JSON, listed)
+    second = pairing.upstream.expect()
+    assert second.target == look.target + b"&continue=more"
+    second.answer(200, JSON, listed)
     found = assert_refused(pairing, stream, "ReadTooLarge", 422)
     assert "Narrow the scope" in str(found["message"])
     pairing.upstream.expect_nothing()

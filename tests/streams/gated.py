@@ -99,11 +99,19 @@ class Gated(Clocked):
         return [side for side in sides if side.head is not None and is_look(side.head)]
 
     def look(self, *items: bytes, remaining: int | None = 0) -> None:
-        """The newest of them is answered; `remaining` as the list says it, if it does."""
-        side = self.looks[-1]
+        """Whoever looks now is answered, and once more if that makes them ask for more; `remaining` as the
+        list says it, if it does."""
         listed = page(items, token="more" if remaining or remaining is None else "")
         if remaining:
             listed = listed.replace(b'"metadata":{', b'"metadata":{"remainingItemCount":%d,' % remaining, 1)
+        self.answer_look(listed)
+        again = self.looks[-1]
+        if not again.answered and again.head is not None and b"&continue=" in again.head.target:
+            self.answer_look(listed)
+
+    def answer_look(self, listed: bytes) -> None:
+        """The newest of them is answered so."""
+        side = self.looks[-1]
         side.answer(ResponseHead(200, [(b"content-type", b"application/json")]))
         side.content(listed)
         side.end()
@@ -118,6 +126,9 @@ class Gated(Clocked):
         assert (self.cap.in_flight, self.cap.waiting) == (0, 0)
         assert (self.limit.admitted, self.limit.waiting) == (0, 0)
         assert (self.pool.reserved, self.pool.waiting) == (0, 0)
+        assert self.pool.passing == self.pool.size  # nothing is thought to last
+        assert self.limit._asking == 0
+        assert self.estimates._looks == {}
 
 
 def is_look(head: RequestHead) -> bool:

@@ -9,7 +9,8 @@ from foyer.protocol.events import Failure, Fields, RequestHead, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams.errors import StreamError
 from foyer.streams.scope import Opening
-from foyer.streams.source import GroupVersion, Server, Source, Turned
+from foyer.streams.server import GroupVersion, Server, Turned
+from foyer.streams.source import Source
 from foyer.streams.stream import Common, Stream
 from foyer.streams.view import StreamView
 from tests.exchange.sides import Admission, Browser, Services, Upstream

@@ -1,5 +1,6 @@
 """A stream's snapshot as a read: what lets it in, what it holds, and how long (spec 06, Read admission)."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -131,7 +132,7 @@ def test_a_snapshot_larger_than_the_whole_pool_is_told_how_to_be_less() -> None:
     assert interruption.retry_after is None
     assert answered(staged) == 422
     assert clocked.refused == {"too-large": 1}
-    assert len(clocked.places) == 1  # the look
+    assert len(clocked.places) == len(clocked.looks) == 2
     finished(staged)
 
 
@@ -180,6 +181,16 @@ def test_one_that_waits_is_a_stream_to_whoever_ends_the_replica() -> None:
     assert staged.services.endings == [CutShort(Cause.SHUTDOWN)]
 
 
+def test_a_fault_as_it_comes_to_the_gates_leaves_nothing_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, token: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("foyer.streams.look.Look.start", broken)
+    staged = Staged(clocked=Gated())
+    assert [type(fault) for fault in staged.services.faults] == [ZeroDivisionError]
+    staged.assert_nothing_is_left()
+
+
 def test_a_fault_on_the_way_in_is_the_streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
     clocked = Gated()
     staged = Staged(clocked=clocked)
@@ -187,7 +198,7 @@ def test_a_fault_on_the_way_in_is_the_streams_end(monkeypatch: pytest.MonkeyPatc
     def broken(content: bytes) -> int:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("foyer.streams.look.size", broken)
+    monkeypatch.setattr("foyer.streams.look.seen", broken)
     clocked.look(config_map())
     assert [type(fault) for fault in staged.services.faults] == [ZeroDivisionError]
     staged.assert_nothing_is_left()
@@ -325,6 +336,14 @@ def test_what_a_scope_took_is_what_the_next_one_reserves_and_nobody_looks() -> N
     assert clocked.pool.reserved == ceil(len(SNAPSHOT) * PASSED_ON)
 
 
+def test_of_another_server_that_goes_by_the_name_of_the_same_target_nothing_is_known() -> None:
+    clocked = Gated()
+    live(clocked)
+    clocked.server = replace(clocked.server, gates=replace(clocked.real, authority=b"other.test"))
+    Staged(clocked=clocked)
+    assert len(clocked.looks) == 2
+
+
 def test_another_selector_is_another_scope() -> None:
     clocked = Gated()
     live(clocked)
@@ -348,7 +367,7 @@ def test_of_a_list_what_its_pages_took_together_is_remembered() -> None:
         staged.answer(content)
         clocked.go_on()
     assert staged.types == ["reset", "added", "added", "synced"]
-    assert clocked.estimates.known(repr(staged.stream._opening.scope)) == sum(map(len, pages))
+    assert clocked.estimates.known(clocked.real.key(staged.stream._opening.scope)) == sum(map(len, pages))
 
 
 # What it holds, and for how long.
@@ -373,6 +392,16 @@ def test_what_a_slow_browser_has_yet_to_take_is_not_delivered() -> None:
     assert (clocked.limit.admitted, clocked.pool.reserved > 0) == (1, True)
     staged.browser.take(staged.browser.queued - LOW_WATER + 1)
     clocked.assert_nothing_is_held()
+
+
+def test_what_was_reserved_beyond_what_came_is_not_held_by_a_slow_browser() -> None:
+    staged = let_in(size=HIGH_WATER * 3 // 2)
+    clocked = gated(staged)
+    content = big(HIGH_WATER + 10) + COMPLETE + b"\n"
+    staged.respond()
+    send(staged, content)
+    assert clocked.limit.admitted == 1
+    assert clocked.pool.reserved == ceil(len(content) * PASSED_ON)
 
 
 def test_what_comes_before_it_has_been_taken_is_no_part_of_it_any_more() -> None:
@@ -581,7 +610,7 @@ def test_later_the_same_refusals_are_events() -> None:
 def test_later_one_that_is_too_large_is_a_terminal_event() -> None:
     staged = live()
     clocked = gated(staged)
-    clocked.estimates.took(repr(staged.stream._opening.scope), clocked.pool.size)
+    clocked.estimates.took(clocked.real.key(staged.stream._opening.scope), clocked.pool.size)
     lose(staged)
     assert staged.types[3:] == ["RESYNC_REQUIRED", "INTERNAL"]
     assert staged.events[-1]["terminal"] is True

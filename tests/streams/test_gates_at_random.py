@@ -50,7 +50,7 @@ class World:
             assert staged.services.faults == []
             source = staged.source
             if source.state is State.OVER or not (source._reflector.in_snapshot or source._paused):
-                assert source._snapshot is None
+                assert source._reading is None
             head = staged.browser.head
             if head is not None and head.status != 200:
                 assert isinstance(staged.exchange.ending, Interrupted)

@@ -13,7 +13,16 @@ from foyer.protocol.events import ResponseHead
 from foyer.streams.budget import OpenSide
 from foyer.streams.gates import KEPT, STEP
 from tests.exchange.sides import Told, Upstream
-from tests.streams.following import COMPLETE, CONFIGMAPS, added, config_map, deleted, modified, status
+from tests.streams.following import (
+    COMPLETE,
+    CONFIGMAPS,
+    added,
+    bookmark,
+    config_map,
+    deleted,
+    modified,
+    status,
+)
 from tests.streams.gated import MIB, RETRY_AFTER, WAIT, Gated
 from tests.streams.sharing import MAY as REVIEWS
 from tests.streams.sharing import SHARED_TOKEN, Stage, Visitor, refused
@@ -164,7 +173,7 @@ def test_if_it_is_refused_each_of_them_is_answered_so(gate: str, reason: Reason)
     shared.wait(WAIT + 2)
     assert [interrupted(visitor) for visitor in visitors] == [reason] * 2
     assert shared.gated.refused == {gate: 1}
-    assert len(shared.gated.looks) == (gate != "concurrency")
+    assert len(shared.gated.looks) == {"concurrency": 0, "memory": 1, "too-large": 2}[gate]
     empty(shared)
     shared.close()
 
@@ -175,10 +184,10 @@ def test_one_that_is_known_to_be_too_large_is_answered_at_once_and_each_time() -
     shared.look(config_map(), remaining=5000)
     assert interrupted(first) is Reason.READ_TOO_LARGE
     scope = first.subscriber._opening.scope
-    shared.gated.estimates.took(repr(scope), MIB)
+    shared.gated.estimates.took(shared.gated.real.key(scope), MIB)
     again = [shared.open(who=who) for who in ("ada", "bob")]
     assert [interrupted(visitor) for visitor in again] == [Reason.READ_TOO_LARGE] * 2
-    assert len(shared.gated.looks) == 1
+    assert len(shared.gated.looks) == 2
     empty(shared)
     shared.close()
 
@@ -336,7 +345,47 @@ def test_it_grows_with_what_is_kept_and_gives_back_what_is_gone(shared: Shared) 
     assert gated.pool.reserved >= 8 * 90_000 * KEPT
     for number in range(8):
         shared.send(deleted(config_map(f"u{number}", "30")) + b"\n")
+    shared.send(bookmark() + b"\n")
     assert gated.pool.reserved <= at_first + 2 * STEP
+    empty(shared)
+
+
+def test_what_was_reserved_beyond_what_came_is_given_back_when_all_of_it_has(shared: Shared) -> None:
+    shared.open()
+    shared.look(config_map(), remaining=9000)
+    assert shared.gated.pool.reserved > 4 * MIB
+    shared.show()
+    assert shared.gated.pool.reserved == ceil(len(SNAPSHOT) * KEPT)
+    empty(shared)
+
+
+def test_an_object_that_is_still_to_come_whole_is_counted_as_it_comes() -> None:
+    shared = Shared(pool=2 * MIB)
+    ada = shared.live()
+    for _ in range(12):
+        shared.send(b" " * 30_000)
+    assert shared.gated.pool.reserved >= 12 * 30_000 * KEPT
+    for _ in range(12):
+        if not ada.over:
+            shared.send(b" " * 30_000)
+    assert ada.types[-1] == "UPSTREAM_UNAVAILABLE"
+    empty(shared)
+    shared.close()
+
+
+def test_what_a_list_has_and_nobody_is_shown_is_known_to_the_next_one_and_not_kept(shared: Shared) -> None:
+    managed = b',"managedFields":[{"manager":"%b"}]' % (b"m" * 200_000)
+    ada = shared.open()
+    shared.look(config_map())
+    content = added(config_map("u1", more=managed)) + b"\n" + COMPLETE + b"\n"
+    shared.show(content)
+    scope = ada.subscriber._opening.scope
+    shared.send(modified(config_map("u1", "11")) + b"\n")
+    assert shared.gated.pool.reserved <= 2 * STEP + 2000 * KEPT
+    ada.browser.leave()
+    assert shared.gated.pool.reserved == 0
+    known = shared.gated.estimates.known(shared.gated.real.key(scope))
+    assert known is not None and 200_000 < known < 202_000
     empty(shared)
 
 
@@ -421,7 +470,7 @@ def test_later_one_that_has_become_too_large_is_a_terminal_event(shared: Shared)
     scope = ada.subscriber._opening.scope
     shared.gated.crowd(shared.gated.limit.limit)
     shared.lose()
-    shared.gated.estimates.took(repr(scope), shared.gated.pool.size)
+    shared.gated.estimates.took(shared.gated.real.key(scope), shared.gated.pool.size)
     shared.gated.leave()
     shared.settle()
     assert ada.types[3:] == ["RESYNC_REQUIRED", "INTERNAL"]

@@ -9,7 +9,6 @@ from foyer.exchange.ports import HIGH_WATER
 from foyer.interruption import Interruption
 from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.session.seal import IdToken
-from foyer.streams import source as sources
 from foyer.streams.errors import StreamError
 from foyer.streams.reflector import SLICE_ITEMS, STALL
 from foyer.streams.resource import Resource
@@ -104,7 +103,7 @@ def test_a_server_without_streaming_lists_is_asked_for_one_once_in_a_group_and_v
 
 
 def test_what_is_remembered_of_servers_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "GROUP_VERSIONS_MOST", 2)
+    monkeypatch.setattr("foyer.streams.server.GROUP_VERSIONS_MOST", 2)
     clocked = Clocked()
     for group in ("a", "b", "c"):
         staged = Staged(f"group={group}&version=v1&resource=things".encode(), clocked=clocked)
