@@ -401,14 +401,14 @@ class BrowserConnection(Connection):
             return
         codec.work = TURN_WORK
         self.drain()
-        if self._life is Life.DRAINING and not self.sides:
+        if not self.sides and self._life is Life.DRAINING:
             codec.closing = True
         if codec.closing:
             self._leave(codec)
         elif codec.unfinished:
             if not self.wire.choked:
                 self.later()
-        elif codec.held and not self.sides:
+        elif not self.sides and codec.held:
             self._await_head(codec)
 
     def _await_head(self, codec: H1Server | H2Server) -> None:

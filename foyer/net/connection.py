@@ -6,7 +6,6 @@ while the transport has room and the peer's windows are open.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TypeVar
 
 from foyer.exchange.ports import LOW_WATER
@@ -54,7 +53,7 @@ class Connection:
         self.wire: Wire
         self.codec: H1Server | H1Client | H2Server | H2Client | None = None
         self.slot = -1
-        self._ready: deque[Side] = deque()  # sides with something to send, each once
+        self._ready: list[Side] = []  # with something to send, each once; a deque is 700 octets
         self._touched = False
         self._pumping = False
         self._waiting = False  # for a turn to go on
@@ -97,7 +96,8 @@ class Connection:
         """`side` has something to send."""
         if side not in self._ready:
             self._ready.append(side)
-        self.touch()
+        if not self._touched:
+            self.touch()
 
     def pause(self, side: Side) -> None:
         """Stops the peer's content: HTTP/2 by not acknowledging it, HTTP/1.1 by not reading."""
@@ -157,7 +157,7 @@ class Connection:
     def _pump(self, codec: H1Server | H1Client | H2Server | H2Client) -> None:
         framed = 0
         while self._ready and not self.wire.congested and self._sent < TURN_SENT:
-            side = self._ready.popleft()
+            side = self._ready.pop(0)
             size = self._pump_side(codec, side)
             framed += size
             self._sent += size
@@ -192,7 +192,8 @@ class Connection:
             side.queued -= len(piece)
             codec.send_data(side.stream, piece, not pieces and side.sending is Sending.ENDING)
         if not pieces:
-            self._emptied(codec, side, framed)
+            if side.sending is not Sending.OPEN:
+                self._emptied(codec, side, framed)
         elif framed >= QUANTUM:
             self._ready.append(side)
         else:

@@ -459,6 +459,10 @@ class TLSWire(Wire):
     def write(self, data: bytes) -> None:
         if not data or self._finished or self.closing:
             return
+        if len(data) <= _RECORD:  # nearly all is
+            self._tls.write(data)
+            self._drain()
+            return
         view = memoryview(data)
         for at in range(0, len(data), _RECORD):
             self._tls.write(view[at : at + _RECORD])

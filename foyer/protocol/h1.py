@@ -155,7 +155,7 @@ class _H1:
             last = self._out[-1]
             self._out[-1], self._kept = last[:-1], last[-1:]
 
-    def send_data(self, stream: int, data: bytes, end: bool) -> None:
+    def _frame(self, data: bytes, end: bool) -> None:
         """Frames content, and the message's end with it."""
         if self._chunked and data:
             # As h11's writer would, which keeps no state between chunks.
@@ -375,7 +375,7 @@ class H1Server(_H1):
         """Frames content. After the response's end the connection is ready again, or `closing`."""
         if not self._is_open(stream):
             return
-        super().send_data(stream, data, end)
+        self._frame(data, end)
         if end:
             self._answered = True
             self._turn_over()
@@ -538,7 +538,7 @@ class H1Client(_H1):
         """Frames request content."""
         if stream != self.stream or self.closing or self._requested:
             return
-        super().send_data(stream, data, end)
+        self._frame(data, end)
         self._requested = end
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:

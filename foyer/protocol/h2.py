@@ -55,7 +55,7 @@ AHEAD = 256
 
 _FIELDS_WORK = 32  # fields of a response that take as long to read as one of the cheaper frames
 _FRAME_HEADER = 9
-_MAX_FRAME = 16384
+_MAX_FRAME = 16384  # what everybody takes, and nobody need take more (RFC 9113 section 4.2)
 _DATA, _HEADERS, _RST_STREAM, _PUSH_PROMISE, _GOAWAY, _CONTINUATION = 0, 1, 3, 5, 7, 9
 RESETS_AT_ONCE = MAX_STREAMS + int(Flood.RESETS.burst)
 """RST_STREAM frames waiting to be read, beyond which they are a rapid reset whatever else they are: of these
@@ -346,18 +346,19 @@ class _H2:
         found = self.machine.streams.get(stream)
         if found is None:
             return 0
+        own, all_of_them = found.outbound_flow_control_window, self.machine.outbound_flow_control_window
+        window = own if own < all_of_them else all_of_them
         # Below zero when the peer has shrunk what it had granted (RFC 9113 section 6.9.2).
-        return max(0, min(found.outbound_flow_control_window, self.machine.outbound_flow_control_window))
+        return window if window > 0 else 0
 
     def send_data(self, stream: int, data: bytes, end: bool) -> None:
         """Frames content that the window lets through."""
         if not self._sendable(stream):
             return
-        size = min(self.machine.max_outbound_frame_size, _MAX_FRAME)
         self.floods.pieces += (len(data) >= USEFUL_PIECE) + len(data) // OPENED_AFTER
-        last = max(0, len(data) - 1) // size * size if end else len(data)
-        for at in range(0, last, size):
-            self.machine.send_plain_data(stream, data[at : at + size])
+        last = max(0, len(data) - 1) // _MAX_FRAME * _MAX_FRAME if end else len(data)
+        for at in range(0, last, _MAX_FRAME):
+            self.machine.send_plain_data(stream, data[at : at + _MAX_FRAME])
         if end:
             self.machine.send_data(stream, data[last:], end_stream=True)
 

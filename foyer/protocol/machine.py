@@ -12,6 +12,7 @@ goes another way.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from struct import Struct
 
 import h2.config
 import h2.connection
@@ -213,6 +214,9 @@ class _Decoder(hpack.Decoder):
         return fields
 
 
+_DATA_HEADER = Struct(">LBL")
+"""A frame's length and its type, which is 0 for DATA, then flags and the stream (RFC 9113 section 4.1)."""
+
 MAX_RESET_STREAMS = 256
 """Streams of a client's for which what their windows let through is remembered when it resets them: all that
 may be open, and as many again. It is in flight for a moment."""
@@ -306,10 +310,10 @@ class Machine(h2.connection.H2Connection):
     def send_plain_data(self, stream: int, data: bytes) -> None:
         """Frames content that the windows let through, on a stream that may send, without its end."""
         found, size = self.streams[stream], len(data)
-        assert size <= min(found.outbound_flow_control_window, self.outbound_flow_control_window)
+        assert size <= found.outbound_flow_control_window and size <= self.outbound_flow_control_window
         found.outbound_flow_control_window -= size
         self.outbound_flow_control_window -= size
-        self._data_to_send += b"%b%b%b" % ((size << 8).to_bytes(4, "big"), stream.to_bytes(5, "big"), data)
+        self._data_to_send += _DATA_HEADER.pack(size << 8, 0, stream) + data
 
     def acknowledge_received_data(self, acknowledged_size: int, stream_id: int) -> None:
         """As h2's; at once where neither window is due to be opened by it."""
