@@ -127,6 +127,7 @@ class Open:
 class Ended:
     """Who reads, as fast as it comes."""
 
+    neighbourhood = 0
     position = 0
     reads = False
     size = 0

@@ -21,6 +21,10 @@ class BrowserSide(Protocol):
     """Seconds the browser may take nothing of what waits for it, before `browser_stalled`; None for ever."""
 
     @property
+    def neighbourhood(self) -> int:
+        """A number that the sides of one connection share: what they are sent in one turn is one write."""
+
+    @property
     def queued(self) -> int:
         """Bytes of content accepted and not yet taken by the transport or the peer's window."""
 

@@ -41,9 +41,20 @@ class Sending(Enum):
 class Side:
     """What both roles share: the queue and the pause."""
 
-    __slots__ = ("framed", "full", "paused", "pieces", "queued", "sending", "stream", "withheld")
+    __slots__ = (
+        "connection",
+        "framed",
+        "full",
+        "paused",
+        "pieces",
+        "queued",
+        "sending",
+        "stream",
+        "withheld",
+    )
 
-    def __init__(self, stream: int) -> None:
+    def __init__(self, connection: Connection, stream: int) -> None:
+        self.connection = connection
         self.stream = stream
         self.pieces: list[bytes] = []
         self.queued = 0
@@ -53,19 +64,15 @@ class Side:
         self.paused = False
         self.withheld = 0  # flow-control bytes not acknowledged while paused
 
-    @property
-    def _connection(self) -> Connection:
-        raise NotImplementedError  # pragma: no cover - each role has its own
-
     def send(self, data: bytes) -> None:
         """Queues content; past `HIGH_WATER` the transport is offered it at once."""
         if self.sending is not Sending.OPEN or not data:
             return
         self.pieces.append(data)
         self.queued += len(data)
-        self._connection.enqueue(self)
+        self.connection.enqueue(self)
         if self.queued >= HIGH_WATER:
-            self._connection.drain()
+            self.connection.drain()
             # Once full it stays so until told of room, which is at `LOW_WATER` and not before.
             self.full = self.full or self.queued >= HIGH_WATER
 
@@ -73,7 +80,7 @@ class Side:
         """Ends our message, after what is queued."""
         if self.sending is Sending.OPEN:
             self.sending = Sending.ENDING
-            self._connection.enqueue(self)
+            self.connection.enqueue(self)
 
     def drop(self) -> None:
         """Forgets what is queued: nobody will read it."""
@@ -85,13 +92,13 @@ class Side:
         """Stops the peer's content, by the transport or by its window."""
         if not self.paused:
             self.paused = True
-            self._connection.pause(self)
+            self.connection.pause(self)
 
     def resume(self) -> None:
         """Lets the peer's content come again."""
         if self.paused:
             self.paused = False
-            self._connection.resume(self)
+            self.connection.resume(self)
 
 
 class BrowserSide(Side):
@@ -99,7 +106,6 @@ class BrowserSide(Side):
 
     __slots__ = (
         "arrived",
-        "connection",
         "moved",
         "received",
         "receiver",
@@ -109,9 +115,10 @@ class BrowserSide(Side):
         "written",
     )
 
+    connection: BrowserConnection
+
     def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
-        super().__init__(stream)
-        self.connection = connection
+        super().__init__(connection, stream)
         self.receiver: BrowserReceiver | None = None
         self.received = received  # the request is whole
         self.arrived = 0  # bytes of content since it last counted as moving
@@ -123,8 +130,9 @@ class BrowserSide(Side):
         self.taken_at = 0.0  # on the loop's clock: when the browser last took any
 
     @property
-    def _connection(self) -> Connection:
-        return self.connection
+    def neighbourhood(self) -> int:
+        """Its connection's, among all that there are now."""
+        return id(self.connection)
 
     @property
     def waits(self) -> bool:
@@ -157,19 +165,16 @@ class BrowserSide(Side):
 class UpstreamSide(Side):
     """An exchange's place on a connection to the API server."""
 
-    __slots__ = ("connection", "place", "receiver")
+    __slots__ = ("place", "receiver")
+
+    connection: UpstreamConnection
 
     def __init__(
         self, connection: UpstreamConnection, receiver: UpstreamReceiver, place: Place | None
     ) -> None:
-        super().__init__(0)  # numbered when its head is sent
-        self.connection = connection
+        super().__init__(connection, 0)  # numbered when its head is sent
         self.receiver = receiver
         self.place = place  # given back as the exchange leaves
-
-    @property
-    def _connection(self) -> Connection:
-        return self.connection
 
     def send_head(self, head: RequestHead) -> None:
         """Frames the request's head; with `ended`, the whole request."""

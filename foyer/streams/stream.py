@@ -94,6 +94,11 @@ class Stream:
         self.slot = -1
         self.state = State.WAITING
 
+    @property
+    def neighbourhood(self) -> int:
+        """The same for all streams of one connection."""
+        return self._exchange.browser.neighbourhood
+
     def wait_for(self, feed: Feed) -> None:
         """`feed` has it begin or refuses it, and is told what becomes of the browser from now on."""
         self._feed = feed

@@ -34,7 +34,7 @@ from foyer.streams.fanout import FRAME_BYTES, Line
 from foyer.streams.grants import Grant, Grants
 from foyer.streams.projection import Projection
 from foyer.streams.scope import Opening, Scope
-from foyer.streams.showing import QUEUE_MOST, Gone, Lost, Showing, Shown
+from foyer.streams.showing import QUEUE_MOST, Lost, Showing, Shown
 from foyer.streams.snapshot import Look
 from foyer.streams.sse import Frame
 
@@ -52,11 +52,19 @@ class State(Enum):
     OVER = "over"
 
 
-_READING = (State.SNAPSHOT, State.LIVE)
+_READING = (State.LIVE, State.SNAPSHOT)
+_ELSEWHERE = (State.ASKING, State.OVER)
+
+_EVERYTHING = 1 << 62
+"""More than the serial of any row."""
 
 
 class Out(Protocol):
     """The stream's place on the wire (`foyer.streams.stream.Stream`)."""
+
+    @property
+    def neighbourhood(self) -> int:
+        """The same for all streams of one connection."""
 
     def admitted(self) -> None:
         """What is read has been let in."""
@@ -119,14 +127,16 @@ class Subscriber:
         "_token",
         "_watch",
         "_wire",
+        "neighbourhood",
         "position",
         "state",
     )
 
     def __init__(self, common: Common, opening: Opening, out: Out) -> None:
         self.state = State.NAMELESS
+        self.neighbourhood = out.neighbourhood
         self.position = 0  # in the log: the first entry that was not read
-        self._cursor = 0  # in a snapshot: the serial of the last row that was shown
+        self._cursor = 0  # the serial of the last row that was shown
         self._common = common
         self._opening = opening
         self._out = out
@@ -279,21 +289,27 @@ class Subscriber:
         if showing is None or self._slow:
             return 0
         try:
-            return self._deliver(showing, most)
+            work = self._follow(showing, most)
+            if self.state is State.LIVE:
+                self._settle(showing)
+            else:
+                work += self._come(showing, most - work)
         except Exception as error:  # the outermost, as above
             self.failed(error)
             return 0
+        return work
 
-    def _deliver(self, showing: Showing, most: int) -> int:
-        work = self._follow(showing, most)
+    def _come(self, showing: Showing, most: int) -> int:
+        """Goes on towards being live; how much was written."""
+        work = 0
         if self.state is State.WAITING and showing.ready:
             access = self._common.grants.access
             if self._grant is not None and access.now() - self._allowed_at >= access.ttl:
                 self._ask(self._grant)  # and goes on from there
-                return work
+                return 0
             self._begin(showing)
         if self.state is State.SNAPSHOT and self.position == showing.behind:
-            work += self._show(showing, most - work)
+            work = self._show(showing, most)
         self._settle(showing)
         return work
 
@@ -309,24 +325,16 @@ class Subscriber:
         while work < most and self.position < showing.behind and self.state in _READING and not self._slow:
             entry = showing.entry(self.position)
             self.position += 1
-            if isinstance(entry, Shown):  # nearly all are
-                if self._has_shown(entry.serial):
-                    work += self._write(self._wire.show(entry.projected, new=entry.new))
+            if isinstance(entry, Lost):
+                self.state = State.WAITING
+                work += self._write(self._wire.error(entry.why))
+            elif entry.serial > self._cursor:
+                pass  # it will be found when the cursor comes by
+            elif isinstance(entry, Shown):
+                work += self._write(self._wire.show(entry.projected, new=entry.new))
             else:
-                work += self._tell(entry)
+                work += self._write(self._wire.delete_as(entry.uid, entry.tail))
         return work
-
-    def _tell(self, entry: Gone | Lost) -> int:
-        if isinstance(entry, Lost):
-            self.state = State.WAITING
-            return self._write(self._wire.error(entry.why))
-        return (
-            self._write(self._wire.delete_as(entry.uid, entry.tail)) if self._has_shown(entry.serial) else 0
-        )
-
-    def _has_shown(self, serial: int) -> bool:
-        """Whether what happened there is behind the cursor: else it will be found when that comes by."""
-        return self.state is State.LIVE or serial <= self._cursor
 
     def _show(self, showing: Showing, most: int) -> int:
         """Goes on with the snapshot; how much was written."""
@@ -339,7 +347,7 @@ class Subscriber:
             if row.projected is not None:
                 work += self._write(self._wire.show(row.projected, new=True))
         if len(rows) < most and not self._slow and self.state is State.SNAPSHOT:
-            self.state = State.LIVE
+            self.state, self._cursor = State.LIVE, _EVERYTHING
             work += self._write(self._wire.synced())
         return work
 
@@ -350,9 +358,9 @@ class Subscriber:
 
     def _settle(self, showing: Showing) -> None:
         """What comes next: the end, another turn, or a rest."""
-        if self._slow or self.state in (State.ASKING, State.OVER):
+        if self._slow or self.state in _ELSEWHERE:
             return
-        if self.state in _READING and self.position < showing.behind:
+        if self.position < showing.behind and self.state in _READING:
             self._common.line.join(self)
         elif showing.over is not None:
             self._end(showing.over)

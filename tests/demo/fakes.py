@@ -21,6 +21,8 @@ from tests.support.clock import Clock
 class FakeSide:
     """A browser that takes everything, until `stalled`."""
 
+    neighbourhood = 0
+
     def __init__(self) -> None:
         self.receiver: BrowserReceiver | None = None
         self.write_timeout: float | None = None

@@ -54,6 +54,10 @@ class Browser:
         self._over = False
 
     @property
+    def neighbourhood(self) -> int:
+        return id(self)
+
+    @property
     def queued(self) -> int:
         return len(self._queue)
 

@@ -53,6 +53,7 @@ class World:
         self.services = Services()
         self.written: list[tuple[Greedy, int]] = []
         self.pools: list[Pool] = []
+        self.sides: list[BrowserSide] = []
 
     def connect(self, version: str, requests: int = 1) -> Greedy:
         """A browser with so many requests under way: over HTTP/1.1 one at a time."""
@@ -96,6 +97,7 @@ class World:
     # The application.
 
     def begin(self, side: BrowserSide, head: RequestHead) -> BrowserReceiver:
+        self.sides.append(side)
         exchange = Exchange(self.services, side, head)
         if dict(head.fields).get(b"x-own"):
             exchange.answer(Answer(200, [], b"ok"))
@@ -203,3 +205,17 @@ def test_six_bombs_on_one_connection_share_its_turn_stream_by_stream() -> None:
             sent[frame.stream] += len(frame.payload)
             assert max(sent.values()) - min(sent.values()) <= TURN_SENT + 2 * QUANTUM
     assert set(sent.values()) == {SIZE}
+
+
+def test_sides_are_neighbours_on_one_connection_and_what_they_are_sent_in_a_turn_is_one_write() -> None:
+    world = World()
+    nine, one = world.connect("h2", 9), world.connect("h1")
+    for side in world.sides:
+        side.send_head(ResponseHead(200, []))
+    world.turns()
+    for side in world.sides:
+        side.send(b"a change")
+    [turn] = world.turns()
+    assert [transport for transport, _ in turn] == [nine, one]
+    *first, last = [side.neighbourhood for side in world.sides]
+    assert len(set(first)) == 1 and last not in first
