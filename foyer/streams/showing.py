@@ -193,7 +193,7 @@ class Showing:
         """Readers that wait have a look."""
         idle, self._idle = self._idle, {}
         if idle:
-            # A connection's in one turn, so that HTTP/2 writes once for all of them: a third less work for nine.
+            # A connection's in one turn: over HTTP/2 that is one write for nine streams, a third less work.
             self._line.extend(sorted(idle, key=_neighbourhood))
 
     def _say(self, entry: Entry) -> None:
