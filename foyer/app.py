@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import resource
 import signal
 import socket
 import ssl
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 
 import uvloop
 
@@ -281,6 +283,21 @@ async def _run(foyer: Foyer) -> None:
     await foyer.stop(at_once=signals[1])
 
 
+def _open_files(wanted: int, log: Log) -> None:
+    """Takes all the descriptors that the process may have: each connection is one.
+
+    A shell or a service manager gives 1,024, for programs that use `select`, and lets others raise it to the
+    hard limit. At the limit the kernel's connections are closed as they are accepted, and nobody is told.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(OSError, ValueError):  # without a limit, but the kernel has one for all
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        log.few_files(soft, wanted)
+
+
 def serve(config: Config, load: Callable[[], Config]) -> int:
     """Runs until SIGTERM or SIGINT; the process's exit status (spec 01, Process).
 
@@ -290,6 +307,7 @@ def serve(config: Config, load: Callable[[], Config]) -> int:
     log = Log(writer)
     if config.sign_in is None:
         log.nobody_can_sign_in(", ".join(REQUIRED))
+    _open_files(config.overload.max_server_requests, log)
     try:
         uvloop.run(_run(Foyer(config, log, load)))
     except (CannotListen, FileError, OSError) as error:

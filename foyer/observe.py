@@ -273,6 +273,10 @@ class Log:
         """None of the flags that signing in needs was given: the start page and the probes only."""
         self.warn("nobody can sign in", not_given=required)
 
+    def few_files(self, limit: int, wanted: int) -> None:
+        """The process may have fewer files open than the requests that it may serve at once."""
+        self.warn("few files", limit=limit, wanted=wanted)
+
     def draining(self, open_exchanges: int) -> None:
         """A signal asked foyer to stop: nothing new is accepted."""
         self.info("draining", open=open_exchanges)

@@ -39,6 +39,7 @@ LINES: dict[str, Callable[[Log], None]] = {
     ),
     "issuer_keys_not_read": lambda log: log.issuer_keys_not_read("tls"),
     "ready": lambda log: log.ready(),
+    "few_files": lambda log: log.few_files(1024, 4512),
     "draining": lambda log: log.draining(1),
     "stopped": lambda log: log.stopped(),
     "certificate_reloaded": lambda log: log.certificate_reloaded(),

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import resource
 import signal
 import ssl
 import subprocess
@@ -75,9 +76,11 @@ class Lines:
 class Served:
     """One `foyer serve`. At its end every line it wrote is looked at."""
 
-    def __init__(self, arguments: Sequence[str], *, terminal: int | None = None) -> None:
-        """`terminal` is the descriptor of a terminal to be its own."""
-        command = [sys.executable, "-m", "foyer.cli", "serve", *arguments]
+    def __init__(
+        self, arguments: Sequence[str], *, terminal: int | None = None, before: Sequence[str] = ()
+    ) -> None:
+        """`terminal` is the descriptor of a terminal to be its own; `before` its command's first words."""
+        command = [*before, sys.executable, "-m", "foyer.cli", "serve", *arguments]
         if terminal is not None:
             take_it = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
             command[1:1] = ["-c", take_it + "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"]
@@ -109,6 +112,11 @@ class Served:
     def said(self, *messages: str) -> list[str]:
         """Which of these were logged, in their order, as often as they were."""
         return [line["msg"] for line in self.log if line["msg"] in messages]
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """How many it may have open: the limit that holds, and the most that it could be."""
+        return resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE)
 
     @property
     def port(self) -> int:

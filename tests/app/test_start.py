@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import socket
 from pathlib import Path
 
@@ -94,3 +95,28 @@ def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(tmp_pa
     finally:
         os.close(screen)
         os.close(terminal)
+
+
+def limited(soft: int, hard: int) -> list[str]:
+    return ["sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh"]
+
+
+def test_it_takes_all_the_files_that_it_may_have_open() -> None:
+    with Served(["-listen", "127.0.0.1:0"], before=limited(64, 256)) as foyer:
+        assert foyer.port
+        assert foyer.files == (256, 256)
+        foyer.signal(signal.SIGTERM)
+        assert foyer.exit_code() == 0
+
+
+@pytest.mark.parametrize(("served", "said"), [(256, []), (257, ["few files"])])
+def test_it_says_so_when_it_may_serve_more_than_that(served: int, said: list[str]) -> None:
+    arguments = ["-listen", "127.0.0.1:0", "-max-server-requests", str(served)]
+    with Served(arguments, before=limited(256, 256)) as foyer:
+        assert foyer.port
+        assert foyer.said("few files") == said
+        if said:
+            line = foyer.logged("few files")
+            assert (line["level"], line["limit"], line["wanted"]) == ("warn", 256, 257)
+        foyer.signal(signal.SIGTERM)
+        assert foyer.exit_code() == 0
