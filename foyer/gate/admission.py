@@ -5,15 +5,14 @@ Given back exactly once, by whichever way the request ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from foyer.gate.limits import Limits
 from foyer.gate.slots import Slots
-from foyer.gate.wheel import TICK
+from foyer.gate.wheel import TICK, Wheel
 from foyer.session.live import is_live
+from foyer.session.registry import Registry
 from foyer.session.seal import Session
-
-if TYPE_CHECKING:
-    from foyer.gate.gate import Gate
 
 
 class Admitted(Protocol):
@@ -26,18 +25,29 @@ class Admitted(Protocol):
         """It has been open for as long as it may: cut it now."""
 
 
+class Replica(Protocol):
+    """What all admissions share: the gate's. `clock` is wall-clock time in seconds."""
+
+    limits: Limits
+    wheel: Wheel
+    registry: Registry
+    absolute_timeout: float
+
+    def clock(self) -> float: ...
+
+
 class Admission:
     """An admitted request's places: in its session, among the slots and in the wheel."""
 
     __slots__ = ("_exchange", "_gate", "_session_id", "_slots", "ends_at", "issued_at", "opened", "slot")
 
-    def __init__(self, gate: Gate, slots: Slots, session: Session, exchange: Admitted, now: float) -> None:
+    def __init__(self, gate: Replica, slots: Slots, session: Session, exchange: Admitted, now: float) -> None:
         """A place in `slots` has been taken. `now` is on the wheel's clock, in seconds."""
         # Not the session itself: its token would stay in memory as long as a watch does.
         self._session_id = session.session_id
         self.issued_at = session.issued_at
         self.ends_at = session.ends_at
-        self._gate: Gate | None = gate
+        self._gate: Replica | None = gate
         self._slots = slots
         self._exchange = exchange
         self.opened = now
@@ -59,7 +69,7 @@ class Admission:
             return self._next(gate, now, wall)
         return None
 
-    def _next(self, gate: Gate, now: float, wall: float) -> float:
+    def _next(self, gate: Replica, now: float, wall: float) -> float:
         """When to look again: the end is known, but a timeout can be lowered and a clock be set."""
         limits = gate.limits
         # The wheel may be a tick late, and the interval is a promise.

@@ -8,7 +8,7 @@ when there is room again.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from foyer.exchange.ports import HIGH_WATER
 from foyer.protocol.events import RequestHead, ResponseHead
@@ -16,9 +16,7 @@ from foyer.protocol.events import RequestHead, ResponseHead
 if TYPE_CHECKING:
     from foyer.admission.place import Place
     from foyer.exchange.ports import BrowserReceiver, UpstreamReceiver
-    from foyer.net.browser import BrowserConnection
-    from foyer.net.connection import Connection
-    from foyer.net.upstream import UpstreamConnection
+    from foyer.net.turn import Turn
 
 
 ANSWER_TIME = 60.0
@@ -38,6 +36,49 @@ class Sending(Enum):
     OVER = "ended or aborted"
 
 
+class Carrier(Protocol):
+    """The connection that a side is on."""
+
+    def enqueue(self, side: Side) -> None:
+        """It has something to send."""
+
+    def drain(self) -> None:
+        """Offers the transport what all of them have queued, now."""
+
+    def pause(self, side: Side) -> None:
+        """Stops the peer's content."""
+
+    def resume(self, side: Side) -> None:
+        """Undoes `pause`."""
+
+
+class BrowserCarrier(Carrier, Protocol):
+    """A browser's."""
+
+    @property
+    def turn(self) -> Turn:
+        """The loop's turn, whose clock counts."""
+
+    def send_informational(self, side: BrowserSide, status: int) -> None:
+        """A 1xx head."""
+
+    def send_head(self, side: BrowserSide, head: ResponseHead) -> None:
+        """The final head."""
+
+    def cut(self, side: BrowserSide) -> None:
+        """Aborts now: what is queued is dropped."""
+
+
+class UpstreamCarrier(Carrier, Protocol):
+    """One to the API server."""
+
+    def send_head(self, side: UpstreamSide, head: RequestHead) -> None:
+        """The request's head."""
+
+    def cancel(self, side: UpstreamSide) -> None:
+        """Gives the exchange up."""
+
+
 class Side:
     """What both roles share: the queue and the pause."""
 
@@ -53,7 +94,7 @@ class Side:
         "withheld",
     )
 
-    def __init__(self, connection: Connection, stream: int) -> None:
+    def __init__(self, connection: Carrier, stream: int) -> None:
         self.connection = connection
         self.stream = stream
         self.pieces: list[bytes] = []
@@ -115,9 +156,9 @@ class BrowserSide(Side):
         "written",
     )
 
-    connection: BrowserConnection
+    connection: BrowserCarrier
 
-    def __init__(self, connection: BrowserConnection, stream: int, received: bool) -> None:
+    def __init__(self, connection: BrowserCarrier, stream: int, received: bool) -> None:
         super().__init__(connection, stream)
         self.receiver: BrowserReceiver | None = None
         self.received = received  # the request is whole
@@ -167,11 +208,9 @@ class UpstreamSide(Side):
 
     __slots__ = ("place", "receiver")
 
-    connection: UpstreamConnection
+    connection: UpstreamCarrier
 
-    def __init__(
-        self, connection: UpstreamConnection, receiver: UpstreamReceiver, place: Place | None
-    ) -> None:
+    def __init__(self, connection: UpstreamCarrier, receiver: UpstreamReceiver, place: Place | None) -> None:
         super().__init__(connection, 0)  # numbered when its head is sent
         self.receiver = receiver
         self.place = place  # given back as the exchange leaves
