@@ -6,6 +6,9 @@ from foyer.fleet.position import Position, is_name, moment
 from foyer.streams.resource import inner, string
 from foyer_native.jsontext import members
 
+_NAMES = ("kind", "apiVersion", "metadata")
+_METADATA = ("name", "namespace", "creationTimestamp")
+
 
 class Entry(NamedTuple):
     """One object. Entries compare as the list is ordered."""
@@ -21,8 +24,8 @@ def read(text: bytes, target: str) -> Entry | None:
     """The object in `text`, which is compact JSON; None: it is none, or has no name to find it by."""
     if not text.startswith(b"{"):
         return None
-    top = members(text)
-    metadata = inner(text, top, "metadata")
+    top = members(text, _NAMES)
+    metadata = inner(text, top, "metadata", _METADATA)
     name, namespace = string(text, metadata.get("name")), string(text, metadata.get("namespace"))
     api_version = string(text, top.get("apiVersion"))
     if not (name and string(text, top.get("kind")) and api_version):

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, MutableMapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
 from foyer.admission.estimates import GUESS
@@ -146,11 +147,11 @@ class Reading:
             return None
         if isinstance(page, Outcome):
             return 0  # it will say so again, and takes no memory for that
-        first = sum(end - begin for begin, end in page.spans[:1])
-        if not page.token:
-            return cost(first, len(page.spans))
-        remaining = page.remaining
-        return None if remaining is None else cost(first, min(1 + remaining, self._most))
+        items, size = page.measure()  # a server may give more than it was asked for
+        remaining = page.remaining if page.token else 0
+        if remaining is None:
+            return None
+        return cost(ceil(size / max(1, items)), min(items + remaining, self._most))
 
     # A target's list.
 

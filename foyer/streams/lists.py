@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from foyer.protocol.events import Fields
 from foyer.streams.resource import Members, inner, string
-from foyer_native.jsontext import compact, elements, members
+from foyer_native.jsontext import compact, elements, measure, members
 
 MAX_TOKEN = 8 * 1024
 """Characters of the token that a page goes on with; the API server's own have some hundred."""
@@ -17,12 +17,22 @@ MAX_TOKEN = 8 * 1024
 _MAX_COUNT_DIGITS = 12  # no list has as many items
 
 
+_NAMES = ("kind", "apiVersion", "metadata", "items")
+_METADATA = ("resourceVersion", "continue", "remainingItemCount")
+_TYPED = ("kind", "apiVersion")
+
+
 class Listed(NamedTuple):
-    """A list of which every item is still a part of `text`; `metadata` is the list's own."""
+    """A list of which every item is still a part of `text`; `metadata` is the list's own.
+
+    How many items there are its server alone has decided, whatever `limit` it was given. So nothing is kept
+    of each: three bytes of text make one, and its place in the text would take a hundred.
+    """
 
     text: bytes
     metadata: Members
-    spans: list[tuple[int, int]]
+    at: int | None
+    """Where its items begin; None where Go wrote a list of none as null."""
     typed: bytes
     """The members `kind` and `apiVersion` of an item that leaves them to its list."""
 
@@ -50,8 +60,12 @@ class Listed(NamedTuple):
 
     def items(self) -> Iterator[bytes]:
         """Each item once, in its order and each made as it is asked for: a text of its own, complete."""
-        for begin, end in self.spans:
+        for begin, end in () if self.at is None else elements(self.text, self.at):
             yield _complete(self.text[begin:end], self.typed)
+
+    def measure(self) -> tuple[int, int]:
+        """How many items there are, and how many bytes they have as they stand here."""
+        return (0, 0) if self.at is None else measure(self.text, self.at)
 
 
 def read(content: bytes) -> Listed | None:
@@ -59,23 +73,20 @@ def read(content: bytes) -> Listed | None:
     text = compact(content)
     if text is None or not text.startswith(b"{"):
         return None
-    parts = members(text)
+    parts = members(text, _NAMES)
     kind, api_version = string(text, parts.get("kind")), string(text, parts.get("apiVersion"))
     where = parts.get("items")
     if not kind.endswith("List") or not api_version or where is None:
         return None
-    if text.startswith(b"[", where[1]):
-        spans = elements(text, where[1])
-    elif text.startswith(b"null", where[1]):
-        spans = []  # as Go writes a list of none
-    else:
+    at = where[1] if text.startswith(b"[", where[1]) else None
+    if at is None and not text.startswith(b"null", where[1]):
         return None
     typed = {"kind": kind.removesuffix("List"), "apiVersion": api_version}
-    metadata = inner(text, parts, "metadata")
+    metadata = inner(text, parts, "metadata", _METADATA)
     if _is_said(text, metadata.get("continue")) and not string(text, metadata["continue"]):
         return None  # it goes on, and nobody could ask for the rest: a part must not pass for the whole
     added = json.dumps(typed, separators=(",", ":")).encode("ascii")[1:-1]
-    return Listed(text, metadata, spans, added)
+    return Listed(text, metadata, at, added)
 
 
 def _is_said(text: bytes, where: tuple[int, int, int] | None) -> bool:
@@ -87,11 +98,10 @@ def _complete(item: bytes, typed: bytes) -> bytes:
     """`item` with a kind and a version: those of a built-in type leave them to their list."""
     if not item.startswith(b"{"):
         return item
-    parts = members(item)
-    if "kind" in parts and "apiVersion" in parts:
+    if len(members(item, _TYPED)) == len(_TYPED):
         return item
     # Where the server wrote one of them, the last of two members with one name is its own.
-    return b"{%b%b%b" % (typed, b"," if parts else b"", item[1:])
+    return b"{%b%b%b" % (typed, b"," if item != b"{}" else b"", item[1:])
 
 
 def is_json(fields: Fields) -> bool:

@@ -177,10 +177,10 @@ def seen(content: bytes) -> Seen | None:
     listed = lists.read(content)
     if listed is None:
         return None
-    shown = sum(end - begin for begin, end in listed.spans)
+    items, shown = listed.measure()
     if not listed.token:
         return Seen(shown, shown, "")
     # With a selector a server does not say how many remain.
     remaining = listed.remaining
-    size = None if remaining is None or not listed.spans else shown + shown * remaining // len(listed.spans)
+    size = None if remaining is None or not items else shown + shown * remaining // items
     return Seen(shown, size, listed.token if listed.goes_on("") else "")

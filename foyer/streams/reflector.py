@@ -44,6 +44,10 @@ SLICE_ITEMS = 50
 """Items of a page that are shown at a time: half a millisecond's worth of small ones, and what a view whose
 browser is slow must take before it can say so."""
 
+SLICE_BYTES = 64 * 1024
+"""Bytes of such items beyond which the next turn goes on, as many as are read of a connection in one turn: an
+object may have as many as its page."""
+
 GONE_MOST = 1000
 """Objects that are gone whose versions are kept, for what is delivered late: nothing grows without bound."""
 
@@ -223,13 +227,18 @@ class Reflector:
 
     def go_on(self, now: float) -> Step:
         """Show more of the page that was fed in."""
-        shown = 0
+        shown = size = 0
         for item in islice(self._items, SLICE_ITEMS):
-            step = self._event(Fault.PARTIAL if item is None else Changed(Change.ADDED, item), now)
+            if item is None:
+                return self._fault(Fault.PARTIAL, now)
+            step = self._changed(Change.ADDED, item)
             if step is not Step.READ:
                 return step
             shown += 1
-        if shown == SLICE_ITEMS:
+            size += len(item.text)
+            if size >= SLICE_BYTES:
+                break
+        if shown == SLICE_ITEMS or size >= SLICE_BYTES:
             return Step.MORE
         if not self._token:
             self._complete(now)

@@ -4,10 +4,13 @@ A page cannot see a redacted value, so its revision says when it is another. It 
 across the stream's cycles: an object that went out of the scope and came back goes on where it was.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from __future__ import annotations
 
-from foyer.streams.projection import Redaction
+from array import array
+from itertools import islice
+from typing import NamedTuple
+
+from foyer.streams.redactions import Redaction, Redactions
 
 ABSENT_MOST = 1000
 """Objects that are gone whose revisions are remembered: they may come back (a label that comes and goes),
@@ -17,11 +20,16 @@ GONE_MOST = 100
 """Values of one object that are gone and remembered in the same way: one whose keys have a new name each time
 would otherwise be remembered with all that it ever had."""
 
-_Values = dict[bytes, tuple[bytes, int]]
+
+class _Values(NamedTuple):
+    """Of one object: what they were, those that are gone first, and the revision of each."""
+
+    last: Redactions
+    revisions: array[int]
 
 
 class Revisions:
-    """Of each redacted value the last digest and its revision, by uid and path."""
+    """Of each redacted value the last digest and its revision, by uid."""
 
     __slots__ = ("_absent", "_present")
 
@@ -29,19 +37,16 @@ class Revisions:
         self._present: dict[str, _Values] = {}
         self._absent: dict[str, _Values] = {}
 
-    def show(self, uid: str, redactions: tuple[Redaction, ...]) -> Iterator[tuple[bytes, int]]:
+    def show(self, uid: str, redactions: Redactions) -> list[tuple[bytes, int]]:
         """The path and the revision of each of these values of the object, which is now shown."""
-        values = self._present.get(uid)
-        if values is None:
-            values = self._present[uid] = self._absent.pop(uid, {})
+        known = self._present.get(uid) or self._absent.pop(uid, _NOTHING)
+        gone = {path: (digest, number) for (path, digest), number in zip(*known, strict=True)}
+        shown: list[tuple[bytes, int]] = []
         for path, digest in redactions:
-            last, revision = values.pop(path, (digest, 1))
-            values[path] = digest, revision + (digest != last)  # behind those that are gone
-            yield path, values[path][1]
-        gone = len(values) - len(redactions)
-        if gone > GONE_MOST:
-            for path in list(islice(values, gone - GONE_MOST)):
-                del values[path]
+            last, revision = gone.pop(path, (digest, 1))
+            shown.append((path, revision + (digest != last)))
+        self._present[uid] = _values(gone, redactions, shown)
+        return shown
 
     def leave(self, uid: str) -> None:
         """The object is gone."""
@@ -62,3 +67,20 @@ class Revisions:
     def _forget(self) -> None:
         while len(self._absent) > ABSENT_MOST:
             del self._absent[next(iter(self._absent))]
+
+
+def _values(
+    gone: dict[bytes, tuple[bytes, int]], redactions: Redactions, shown: list[tuple[bytes, int]]
+) -> _Values:
+    """What is remembered. The same redactions serve for all streams that show them."""
+    revisions = array("Q", [revision for _, revision in shown])
+    if not gone:
+        return _Values(redactions, revisions)
+    kept = list(islice(gone.items(), max(0, len(gone) - GONE_MOST), None))
+    last = [Redaction(path, digest) for path, (digest, _) in kept]
+    return _Values(
+        Redactions([*last, *redactions]), array("Q", [number for _, (_, number) in kept]) + revisions
+    )
+
+
+_NOTHING = _Values(Redactions(), array("Q"))

@@ -110,7 +110,7 @@ def read_event(line: bytes) -> Event:
     text = compact(line)
     if text is None or not text.startswith(b"{"):
         return Fault.UNREADABLE
-    parts = members(text)
+    parts = members(text, ("type", "object"))
     kind, where = parts.get("type"), parts.get("object")
     if kind is None or where is None:
         return Fault.UNREADABLE
@@ -132,8 +132,8 @@ def _ends_snapshot(text: bytes) -> bool:
     """Whether this is the object of the bookmark behind the initial events (KEP-3157)."""
     if INITIAL_EVENTS_END.encode("ascii") not in text or not text.startswith(b"{"):
         return False
-    metadata = inner(text, members(text), "metadata")
-    annotations = inner(text, metadata, "annotations")
+    metadata = inner(text, members(text, ("metadata",)), "metadata", ("annotations",))
+    annotations = inner(text, metadata, "annotations", (INITIAL_EVENTS_END,))
     return string(text, annotations.get(INITIAL_EVENTS_END)) == "true"
 
 

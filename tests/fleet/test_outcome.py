@@ -24,7 +24,7 @@ def judged(answer: Answer, before: str = "") -> Outcome:
 def test_a_list_with_status_200_is_a_page() -> None:
     page = outcome.judged(Answer(200, JSON, listed([note("one")], **{"continue": "2"})), "1")
     assert isinstance(page, Listed)
-    assert (len(page.spans), page.token) == (1, "2")
+    assert (page.measure()[0], page.token) == (1, "2")
 
 
 def test_a_token_that_no_request_could_say_is_no_page() -> None:

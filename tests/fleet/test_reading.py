@@ -1,8 +1,6 @@
 """Fleet reads over scripted API servers: what is asked, in which order it is given, and what fails how."""
 
 import asyncio
-import gc
-import tracemalloc
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +16,7 @@ from foyer.interruption import Reason
 from foyer.protocol.events import Failure
 from foyer.session.seal import IdToken
 from tests.fleet.fleets import JSON, PATH, TOKEN, Fleet, Gates, Note, Server, listed, note, refused
+from tests.support.allocations import allocations
 
 # What is asked.
 
@@ -484,17 +483,35 @@ def test_a_list_needs_no_more_memory_than_is_reserved_for_it(count: int, size: i
 
     gates = Gates()
     fleet = Fleet(gates=gates, eu=Prepared())
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
+    with allocations() as made:
         found = fleet.read()
-        peak = tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
     assert isinstance(found, Read)
     assert len(found.list.entries) == count
-    assert peak < 1.1 * gates.reserved
+    assert made.most < 1.1 * gates.reserved
+    found.held.close()
+
+
+def test_a_server_that_sends_more_than_it_was_asked_for_has_what_it_sends_and_takes_no_more() -> None:
+    """It is asked for one item and for 500, and sends all it has."""
+    many, most = 20_000, 50
+    items = b",".join([b'{"metadata":{"name":"n%05d"}}' % number for number in range(many)])
+    content = b'{"kind":"NoteList","apiVersion":"notes.example.com/v1","metadata":{},"items":[%b]}' % items
+
+    class Generous(Server):
+        async def ask(self, *args: object, **kwargs: object) -> Answer:
+            return Answer(200, JSON, content)
+
+    gates = Gates()
+    fleet = Fleet(gates=gates, most=most, eu=Generous())
+    with allocations() as made:
+        found = fleet.read()
+    assert isinstance(found, Read)
+    assert [entry.position.name for entry in found.list.entries] == [
+        f"n{number:05}" for number in range(most)
+    ]
+    assert found.list.truncated
+    assert gates.measured == [cost(len(b'{"metadata":{"name":"n00000"}}'), most)]
+    assert made.most < len(content) / 4
     found.held.close()
 
 

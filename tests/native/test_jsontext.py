@@ -2,14 +2,17 @@
 
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foyer_native.jsontext import compact, elements, members
+from foyer_native.jsontext import compact, elements, measure, members, pairs, without
 from tests.support import jsontext_twin as twin
+from tests.support.allocations import allocations
 
 SPACE = st.text(alphabet=" \t\r\n", max_size=3)
 NUMBERS = st.from_regex(
@@ -125,6 +128,26 @@ def test_every_sequence_of_utf8_is_judged_as_by_its_twin() -> None:
                 assert compact(text) == twin.compact(text)
 
 
+NEAR = (0x00, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x7F, 0x80, 0xA0, 0xC3, 0xDC, 0xE2, 0xFF)
+"""Octets that mean something in a string, and those that one bit or one less makes of them."""
+
+
+def test_what_is_looked_at_eight_octets_at_once_is_judged_wherever_it_stands() -> None:
+    for at in range(20):
+        for octet in range(256):
+            for behind in (b"", b"aaaaaaaaaa"):
+                text = b'["%b%c%b"]' % (b"a" * at, octet, behind)
+                assert compact(text) == twin.compact(text)
+    for one in NEAR:
+        for other in NEAR:
+            for at in range(9):
+                text = b'["aa%c%b%caaaaaaaaa",1]' % (one, b"a" * at, other)
+                packed = compact(text)
+                assert packed == twin.compact(text)
+                if packed is not None:
+                    assert list(elements(packed)) == twin.elements(packed)
+
+
 @pytest.mark.parametrize(
     "number",
     ["0", "-0", "1.0", "1e400", "-1E-400", "9007199254740993", "1" * 5000, "0.1000", "12345678901234567890"],
@@ -147,48 +170,154 @@ def _of(kind: type) -> st.SearchStrategy[bytes]:
     )
 
 
-@given(_of(dict), st.binary(max_size=4))
-@example(b'{"a":1,"a":2}', b"")
-@example(b'{"d\\u0061ta":1,"data":2}', b"")
-@example(b'{"":{},"b":[],"c":"}","d":"\\\\"}', b"")
-@example('{"naïve":1,"\U0001f600":2,"\\ud83d":3}'.encode(), b"")
-def test_members_are_where_its_twin_finds_them(text: bytes, before: bytes) -> None:
-    found = members(before + text, len(before))
-    assert found == twin.members(before + text, len(before))
-    assert {
-        name: twin.decode((before + text)[begin:end]) for name, (_, begin, end) in found.items()
-    } == twin.decode(text)
+OBJECTS = _of(dict)
+ARRAYS = _of(list)
 
 
-@given(_of(list), st.binary(max_size=4))
+def some_names(text: bytes, data: st.DataObject) -> tuple[str, ...]:
+    """Up to eight names that can be asked for, of those that the object has and others."""
+    has = [name for name in twin.decode(text) if name.isascii()]
+    other = st.text(st.characters(codec="ascii"), max_size=3)
+    some = st.one_of(other, st.sampled_from(has)) if has else other
+    return tuple(data.draw(st.lists(some, max_size=8, unique=True)))
+
+
+TWICE = b'{"a":1,"a":2,"\\u0061":3}'
+ESCAPED = b'{"d\\u0061ta":1,"data":2,"dat":3,"data\\u0000":4,"d\\u0161ta":5,"\\u0064\\u0061ta":6,"dat\\/":7}'
+ODD = b'{"":{},"b":[],"c":"}","d":"\\\\","\\"\\\\\\/\\b\\f\\n\\r\\t":"\\"","e\\u000A":"]"}'
+WIDE = '{"naïve":1,"\U0001f600":2,"\\ud83d":3,"na":4}'.encode()
+
+
+@given(OBJECTS, st.binary(max_size=4), st.data())
+def test_members_are_where_its_twin_finds_them(text: bytes, before: bytes, data: st.DataObject) -> None:
+    names = some_names(text, data)
+    found = members(before + text, names, len(before))
+    assert list(found.items()) == list(twin.members(before + text, names, len(before)).items())
+    value = twin.decode(text)
+    assert {name: twin.decode((before + text)[begin:end]) for name, (_, begin, end) in found.items()} == {
+        name: value[name] for name in names if name in value
+    }
+
+
+@pytest.mark.parametrize("text", [TWICE, ESCAPED, ODD, WIDE, b"{}"])
+def test_a_name_is_known_however_it_is_spelled_and_no_other_is_taken_for_it(text: bytes) -> None:
+    every = ["", "a", "b", "c", "d", "data", "dat", "data\0", "dat/", '"\\/\b\f\n\r\t', "e\n", "na", "nave"]
+    for name in every:
+        assert members(text, (name,)) == twin.members(text, (name,))
+        assert without(text, (name,), 1, len(text) - 1) == twin.without(text, (name,), 1, len(text) - 1)
+    assert list(pairs(text)) == twin.pairs(text)
+
+
+@given(OBJECTS, st.binary(max_size=4), st.data())
+def test_without_some_names_what_is_between_two_members_is_what_its_twin_leaves(
+    text: bytes, before: bytes, data: st.DataObject
+) -> None:
+    names = some_names(text, data)
+    ends = [1, len(text) - 1]
+    for _, _, end in twin.pairs(text):
+        ends += [end, min(end + 1, len(text) - 1)]
+    begin, end = sorted((data.draw(st.sampled_from(ends)), data.draw(st.sampled_from(ends))))
+    kept = without(before + text, names, len(before) + begin, len(before) + end)
+    assert kept == twin.without(text, names, begin, end)
+
+
+@given(OBJECTS, st.binary(max_size=4))
+def test_pairs_are_where_its_twin_finds_them_each_as_often_as_it_is_there(text: bytes, before: bytes) -> None:
+    found = list(pairs(before + text, len(before)))
+    assert found == twin.pairs(before + text, len(before))
+    assert {name: twin.decode((before + text)[begin:end]) for name, begin, end in found} == twin.decode(text)
+
+
+@given(ARRAYS, st.binary(max_size=4))
 @example(b'[[],{},"]",1,"a,b"]', b"")
-def test_elements_are_where_its_twin_finds_them(text: bytes, before: bytes) -> None:
-    found = elements(before + text, len(before))
+@example(b"[]", b"")
+def test_elements_are_where_its_twin_finds_them_and_as_many(text: bytes, before: bytes) -> None:
+    found = list(elements(before + text, len(before)))
     assert found == twin.elements(before + text, len(before))
     assert [twin.decode((before + text)[begin:end]) for begin, end in found] == twin.decode(text)
+    count, size = measure(before + text, len(before))
+    assert (count, size) == (len(found), sum(end - begin for begin, end in found))
 
 
-@given(_of(dict) | _of(list), st.data())
+def members_of(text: bytes, at: int = 0) -> Any:
+    return members(text, ("a", "data"), at).values()
+
+
+TAKE: list[Callable[..., Any]] = [
+    members_of,
+    lambda text, at=0: [(begin, end) for _, begin, end in pairs(text, at)],
+    lambda text, at=0: list(elements(text, at)),
+    lambda text, at=0: [(count, size) for count, size in [measure(text, at)]],
+]
+
+
+@given(OBJECTS | ARRAYS, st.data())
 def test_a_text_that_is_cut_is_refused_by_whoever_takes_it_apart(text: bytes, data: st.DataObject) -> None:
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
-    for take in (members, elements):
+    for take in TAKE:
         with pytest.raises(ValueError, match=r"begins there|compact"):
             take(cut)
 
 
 @given(st.binary(max_size=30), st.integers(-3, 33))
+@example(b'{"a":1,', 0)
+@example(b"[", 0)
+@example(b'{"\\u00":1}', 0)
+@example(b'{"dat\\":1}', 0)
 def test_taking_apart_what_is_no_json_never_leaves_the_text(text: bytes, at: int) -> None:
-    for take in (members, elements):
+    for take in TAKE:
         try:
             found: Any = take(text, at)
         except ValueError:  # of which a name in no UTF-8 is one
             continue
-        spans = found.values() if isinstance(found, dict) else found
-        assert all(0 <= position <= len(text) for span in spans for position in span)
+        assert all(0 <= position <= len(text) for span in found for position in span)
+
+
+@given(st.binary(max_size=30), st.integers(-3, 33), st.integers(-3, 33))
+@example(b'"a":[1,2]', 0, 6)
+def test_leaving_members_out_of_what_is_no_json_gives_no_more_than_there_was(
+    text: bytes, begin: int, end: int
+) -> None:
+    try:
+        kept = without(text, ("a",), begin, end)
+    except ValueError:
+        return
+    assert len(kept) <= end - begin
+    assert set(kept) <= {*text, ord(",")}
+
+
+def test_a_walk_costs_no_more_than_its_place_however_many_parts_there_are() -> None:
+    many = 200_000
+    array = b"[%b]" % b",".join([b"{}"] * many)
+    objects = b"{%b}" % b",".join([b'"a":1,"\\u0062":2'] * many)
+    with allocations() as made:
+        assert sum(1 for _ in elements(array)) == many
+        assert measure(array) == (many, 2 * many)
+        assert sum(1 for _ in pairs(objects)) == 2 * many
+        assert members(objects, ("a", "b"))["a"][2] < members(objects, ("a", "b"))["b"][0]
+    assert made.most < 16 * 1024
+    with allocations() as made:
+        assert without(objects, ("a", "b"), 1, len(objects) - 1) == b""
+    assert made.most < len(objects) + 16 * 1024
+
+
+@pytest.mark.parametrize("names", [("ä",), tuple("abcdefghi")])
+def test_names_that_cannot_be_asked_for_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="name"):
+        members(b"{}", names)
+    with pytest.raises(ValueError, match="name"):
+        without(b"{}", names, 1, 1)
 
 
 @pytest.mark.parametrize("value", ["{}", bytearray(b"{}"), None])
 def test_only_bytes_are_taken(value: Any) -> None:
-    for take in (compact, members, elements):
+    for take in (
+        compact,
+        members_of,
+        pairs,
+        elements,
+        measure,
+        partial(without, names=("a",), begin=1, end=1),
+    ):
         with pytest.raises(TypeError):
             take(value)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foyer.streams import lists
+from tests.support.allocations import allocations
 
 PODS = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "continue": "next"}}
 
@@ -87,6 +88,39 @@ def test_an_item_that_is_no_object_stays_what_it_is() -> None:
     listed = lists.read(page(items=[1, "two", None, [3]]))
     assert listed is not None
     assert list(listed.items()) == [b"1", b'"two"', b"null", b"[3]"]
+
+
+def test_a_list_says_how_many_items_it_has_and_of_how_many_bytes() -> None:
+    listed = lists.read(page(items=[{}, {"a": "]"}, 7]))
+    assert listed is not None
+    assert listed.measure() == (3, len('{}{"a":"]"}7'))
+    none = lists.read(page(items=None))
+    assert none is not None
+    assert none.measure() == (0, 0)
+
+
+def test_a_page_of_the_smallest_items_takes_no_more_memory_than_one_of_large_ones() -> None:
+    """5.6 million of them are what a server may send, and 700 MiB as places in its text."""
+    many = 100_000
+    content = b'{"kind":"PodList","apiVersion":"v1","items":[%b]}' % b",".join([b"{}"] * many)
+    with allocations() as made:
+        listed = lists.read(content)
+        assert listed is not None
+        assert listed.measure() == (many, 2 * many)
+        assert sum(1 for _ in listed.items()) == many
+    assert made.most < 16 * 1024
+
+
+def test_members_of_a_list_that_nobody_looks_for_take_no_memory() -> None:
+    others = b"".join([b'"m%d":%d,' % (number, number) for number in range(50_000)])
+    content = (
+        b'{%b"kind":"PodList","metadata":{%b"continue":"next"},"apiVersion":"v1","items":[{%b"a":1}]}'
+        % ((others,) * 3)
+    )
+    with allocations() as made:
+        listed = lists.read(content)
+        assert listed is not None and listed.token == "next"
+    assert made.most < 16 * 1024
 
 
 @pytest.mark.parametrize(

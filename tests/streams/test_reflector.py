@@ -8,7 +8,7 @@ import pytest
 
 from foyer.streams import reflector, watch
 from foyer.streams.errors import Code
-from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, SLICE_ITEMS, Step
+from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, SLICE_BYTES, SLICE_ITEMS, Step
 from tests.streams.following import (
     COMPLETE,
     CONFIGMAPS,
@@ -139,6 +139,19 @@ def test_a_large_page_is_shown_in_slices_so_that_others_have_their_turn() -> Non
     assert following.reflector.go_on(following.now) is Step.REQUEST
     assert following.types == ["reset"] + ["added"] * len(objects)
     assert following.answer(200, page(objects[:SLICE_ITEMS], "70")) is Step.REQUEST
+    assert following.types[-1] == "synced"
+
+
+@pytest.mark.parametrize(("size", "slices"), [(SLICE_BYTES, 4), (SLICE_BYTES // 2, 2), (SLICE_BYTES // 4, 1)])
+def test_large_objects_are_shown_in_slices_of_fewer(size: int, slices: int) -> None:
+    following = Following(streaming=False)
+    objects = [config_map(f"u{number}", data=b'{"a":"%b"}' % (b"x" * size)) for number in range(4)]
+    assert following.reflector.answered(200, page(objects, "70"), None, following.now) is Step.MORE
+    for each in range(1, slices):
+        assert following.types.count("added") == each * 4 // slices
+        assert following.reflector.go_on(following.now) is Step.MORE
+    assert following.types.count("added") == 4
+    assert following.reflector.go_on(following.now) is Step.REQUEST
     assert following.types[-1] == "synced"
 
 

@@ -3,8 +3,10 @@
 import pytest
 
 from foyer.streams import resource
+from foyer.streams.resource import LONGEST
 from foyer_native.jsontext import compact
 from tests.streams.following import config_map, secret
+from tests.support.allocations import allocations
 from tests.support.jsontext_twin import decode
 
 
@@ -50,6 +52,24 @@ def test_escapes_in_names_and_values_are_understood() -> None:
 def test_a_value_that_is_no_text_is_none_however_long_or_deep(member: bytes, value: bytes) -> None:
     text = b'{"metadata":{"name":"n","uid":"u"},"kind":"K","apiVersion":"v1","%b":%b}' % (member, value)
     assert resource.read(text) is None
+
+
+@pytest.mark.parametrize("spelled", ["x", "\\u0078", "é"])
+def test_a_string_that_is_longer_than_any_name_is_none(spelled: str) -> None:
+    octets = len(spelled.encode())
+    for times, known in (((LONGEST - 2) // octets, True), (LONGEST // octets + 1, False)):
+        uid = spelled.encode() * times
+        found = resource.read(config_map("u1").replace(b'"uid":"u1"', b'"uid":"%b"' % uid))
+        assert (found is not None) is known
+
+
+def test_members_that_nobody_looks_for_take_no_memory() -> None:
+    others = b"".join([b'"m%d":%d,' % (number, number) for number in range(50_000)])
+    text = config_map("u1").replace(b"{", b"{" + others).replace(b",}", b"}")
+    with allocations() as made:
+        found = resource.read(text)
+        assert found is not None and found.uid == "u1"
+    assert made.most < 16 * 1024
 
 
 def test_of_a_repeated_name_the_last_counts() -> None:

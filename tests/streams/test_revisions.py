@@ -1,11 +1,11 @@
 """Revisions of redacted values (spec 05, Projections)."""
 
-from foyer.streams.projection import Redaction
+from foyer.streams.redactions import SIZE, Redaction, Redactions
 from foyer.streams.revisions import ABSENT_MOST, GONE_MOST, Revisions
 
 
 def show(revisions: Revisions, uid: str, **values: bytes) -> dict[str, int]:
-    redactions = tuple(Redaction(path.encode(), digest) for path, digest in values.items())
+    redactions = Redactions(Redaction(path.encode(), digest.ljust(SIZE)) for path, digest in values.items())
     return {path.decode(): revision for path, revision in revisions.show(uid, redactions)}
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from foyer.streams.fanout import Line
 from foyer.streams.projection import Projected, Projection
+from foyer.streams.redactions import Redactions
 from foyer.streams.showing import Showing
 
 
@@ -32,7 +33,7 @@ class Reader:
 
 
 def change(number: int) -> Projected:
-    return Projected("uid", b"%d" % number, b"", ())
+    return Projected("uid", b"%d" % number, b"", Redactions())
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=20), min_size=1, max_size=4))

@@ -52,20 +52,37 @@ def compact(text: bytes) -> bytes | None:
     return "".join(_TOKEN.findall(text.decode("utf-8"))).encode("utf-8")
 
 
-def members(text: bytes, at: int = 0) -> dict[str, tuple[int, int, int]]:
+def pairs(text: bytes, at: int = 0) -> list[tuple[str, int, int]]:
     """Of a compact object. Raises `ValueError` where none begins."""
+    return [(name, begin, end) for name, _, begin, end in _walked(text, at)]
+
+
+def _walked(text: bytes, at: int) -> list[tuple[str, int, int, int]]:
+    """Each member: its name, where that begins, where its value begins and ends."""
     walked = text.decode("latin-1")
     if not walked.startswith("{", at):
         raise ValueError("no object")
-    found: dict[str, tuple[int, int, int]] = {}
+    found: list[tuple[str, int, int, int]] = []
     decoder = json.JSONDecoder()
     begin = at + 1
     while not walked.startswith("}", begin):
         _, named = decoder.raw_decode(walked, begin)
         _, end = decoder.raw_decode(walked, named + 1)
-        found[json.loads(text[begin:named])] = begin, named + 1, end
+        found.append((json.loads(text[begin:named]), begin, named + 1, end))
         begin = end + 1 if walked.startswith(",", end) else end
     return found
+
+
+def members(text: bytes, names: tuple[str, ...], at: int = 0) -> dict[str, tuple[int, int, int]]:
+    """Of a compact object. Raises `ValueError` where none begins."""
+    found = {name: where for name, *where in _walked(text, at)}
+    return {name: (found[name][0], found[name][1], found[name][2]) for name in names if name in found}
+
+
+def without(text: bytes, names: tuple[str, ...], begin: int, end: int) -> bytes:
+    """Of the members of a compact object that lie between."""
+    between = b"{%b}" % text[begin:end].strip(b",")
+    return b",".join([between[at:end] for name, at, _, end in _walked(between, 0) if name not in names])
 
 
 def elements(text: bytes, at: int = 0) -> list[tuple[int, int]]:
