@@ -34,6 +34,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 WITHOUT_IO = ("protocol", "interruption", "exchange", "admission", "gate", "session")
 PURE_STREAMS = (
+    "alike",
     "answers",
     "budget",
     "cache",

@@ -22,7 +22,7 @@ from itertools import islice
 from sys import intern
 from typing import Protocol
 
-from foyer.streams import answers, errors, versions
+from foyer.streams import alike, answers, errors, versions
 from foyer.streams.answers import Again, Outcome
 from foyer.streams.errors import StreamError
 from foyer.streams.resource import Resource
@@ -133,7 +133,7 @@ class Reflector:
         self._asked = Asked.STREAMING if self._streaming else Asked.LISTING
         self._begun = False
         self._synced_at: float | None = None
-        self._reader = WatchReader()
+        self._reader = WatchReader(alike.read_event)
         self._items: Iterator[Resource | None] = iter(())
         self._token = self._version = ""
         self._versions: dict[str, str] = {}

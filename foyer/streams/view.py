@@ -6,9 +6,9 @@ it last showed of each.
 
 from typing import Protocol
 
+from foyer.streams.alike import project
 from foyer.streams.cycle import Wire
 from foyer.streams.errors import StreamError
-from foyer.streams.projection import project
 from foyer.streams.resource import Resource
 from foyer.streams.scope import Opening
 from foyer.streams.watch import Change

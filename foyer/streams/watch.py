@@ -5,7 +5,7 @@ until its line is whole, up to a bound; what is not JSON in UTF-8, or is no even
 comes as a value, `Fault`, behind which nothing is read any more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -64,9 +64,11 @@ Event: TypeAlias = Changed | Bookmark | Failed | Fault
 class WatchReader:
     """The events of one watch. At rest, between two of them, it holds nothing."""
 
-    __slots__ = ("_held", "_held_bytes")
+    __slots__ = ("_held", "_held_bytes", "_read")
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[bytes], Event] | None = None) -> None:
+        """`read` makes an event of a line: `read_event`, or what does the same for less."""
+        self._read = read or read_event
         self._held: list[bytes] = []
         self._held_bytes = 0
 
@@ -89,7 +91,7 @@ class WatchReader:
             if len(line) > MAX_EVENT_BYTES:
                 yield Fault.TOO_LARGE
             elif line and not line.isspace():
-                yield read_event(line)
+                yield self._read(line)
         yield from self._hold(last)
 
     def _hold(self, piece: bytes) -> Iterator[Event]:
