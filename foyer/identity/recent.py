@@ -1,15 +1,16 @@
 """Who a token's owner is, asked once for many checks (spec 02, The check).
 
 An ingress checks every request of a page, so the API server's answer is used again for a while: 30
-seconds a token, at most 10,000 of them, under a hash of the token and never the token itself. Those
-who ask the same at once share one call. Only an answer that names somebody is kept: a refusal or a
-failure is the next question's to find out again.
+seconds a token, at most 10,000 of them and 32 MiB, under a hash of the token and never the token
+itself. Those who ask the same at once share one call. Only an answer that names somebody is kept: a
+refusal or a failure is the next question's to find out again.
 
 That a session has ended is no concern of this file: whoever asks has one that is live, and sees
 that it still is when the answer is there.
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -22,7 +23,11 @@ REUSE = 30.0
 go unseen behind an ingress."""
 
 MAX_KEPT = 10_000
-"""Tokens whose answer is kept: with a kilobyte for each, 10 to 20 MB."""
+"""Tokens whose answer is kept."""
+
+MAX_KEPT_BYTES = 32 * 1024 * 1024
+"""Of all that is kept, as JSON; three times what 10,000 answers of a kilobyte have. How long one is an API
+server decides, up to megabytes."""
 
 
 class _Kept(NamedTuple):
@@ -30,6 +35,7 @@ class _Kept(NamedTuple):
 
     user_info: UserInfo
     asked_at: float
+    size: int
 
 
 class _Call:
@@ -54,6 +60,7 @@ class Recent:
         self._ask = ask
         self._clock = clock
         self._kept: dict[bytes, _Kept] = {}  # nearly in the order they were asked for
+        self._size = 0  # of them
         self._calls: dict[bytes, _Call] = {}
 
     async def who(self, token: IdToken) -> UserInfo | Refused | Unusable:
@@ -79,7 +86,7 @@ class Recent:
         asked_at = self._clock()
         answer = await self._ask(token)
         if isinstance(answer, dict):
-            self._keep(key, _Kept(answer, asked_at))
+            self._keep(key, _Kept(answer, asked_at, len(json.dumps(answer))))
         return answer
 
     def _over(self, key: bytes, call: _Call) -> None:
@@ -89,14 +96,20 @@ class Recent:
             del self._calls[key]
 
     def _keep(self, key: bytes, kept: _Kept) -> None:
-        self._kept.pop(key, None)
+        self._drop(key)
         while self._kept:
             oldest = next(iter(self._kept))
-            full = len(self._kept) >= MAX_KEPT
+            full = len(self._kept) >= MAX_KEPT or self._size + kept.size > MAX_KEPT_BYTES
             if not full and 0 <= self._clock() - self._kept[oldest].asked_at < REUSE:
                 break
-            del self._kept[oldest]
+            self._drop(oldest)
         self._kept[key] = kept
+        self._size += kept.size
+
+    def _drop(self, key: bytes) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._size -= kept.size
 
     def __len__(self) -> int:
         """Answers kept now."""

@@ -36,6 +36,14 @@ class Sending(Enum):
     OVER = "ended or aborted"
 
 
+TINY = 64
+"""Bytes below which a piece goes into the one before it. By itself it is an object of fifty more, and an API
+server may send its content two bytes at a time."""
+
+GATHERED = 1024
+"""Bytes up to which such a one is gathered: what is copied for each piece that comes to it."""
+
+
 class Carrier(Protocol):
     """The connection that a side is on."""
 
@@ -109,7 +117,10 @@ class Side:
         """Queues content; past `HIGH_WATER` the transport is offered it at once."""
         if self.sending is not Sending.OPEN or not data:
             return
-        self.pieces.append(data)
+        if len(data) < TINY and self.pieces and len(self.pieces[-1]) < GATHERED:
+            self.pieces[-1] += data
+        else:
+            self.pieces.append(data)
         self.queued += len(data)
         self.connection.enqueue(self)
         if self.queued >= HIGH_WATER:

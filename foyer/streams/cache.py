@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from foyer.streams import errors, resource, sse
 from foyer.streams.errors import Code, StreamError
-from foyer.streams.fanout import Line
+from foyer.streams.fanout import FRAME_BYTES, Line
 from foyer.streams.projection import Projected, Projection, project
 from foyer.streams.resource import Resource
 from foyer.streams.showing import QUEUE_MOST, Reader, Showing
@@ -26,6 +26,9 @@ def told(why: StreamError) -> StreamError:
     """What a page is told of what the API server says to foyer's own identity."""
     return REFUSED if why.code in (Code.UNAUTHENTICATED, Code.FORBIDDEN) else why
 
+
+SMALLEST = 170
+"""Bytes that an object counts at least: with 60 of its own it takes 690, shown in three projections."""
 
 LOG_MOST = 2 * QUEUE_MOST
 """Entries of a log beyond which upstream waits for those who are on their way through it."""
@@ -98,12 +101,12 @@ class Cache:
     def _keep(self, uid: str, raw: Projected) -> None:
         self._drop(uid)
         self._raw[uid] = raw
-        self.size += len(raw.tail)
+        self.size += max(SMALLEST, len(raw.tail))
 
     def _drop(self, uid: str) -> None:
         raw = self._raw.pop(uid, None)
         if raw is not None:
-            self.size -= len(raw.tail)
+            self.size -= max(SMALLEST, len(raw.tail))
 
     def _look(self, showing: Showing) -> None:
         if showing.logged > LOG_MOST and not self.held and showing.trim() > LOG_MOST:
@@ -159,14 +162,15 @@ class Cache:
         """Whether what is filled is still wanted, and still there."""
         return self._fillings.get(filling.showing.projection) is filling
 
-    def fill(self, showing: Showing, uid: str) -> None:
-        """One object of those that were there, unless it is gone by now or has been shown again."""
+    def fill(self, showing: Showing, uid: str) -> int:
+        """One object of those that were there, if it is neither gone by now nor shown again: its bytes."""
         raw = self._raw.get(uid)
         if raw is None or showing.has(uid):
-            return
+            return 0
         read = resource.read(raw.object)
         assert read is not None, "what a projection shows is a whole object"
         showing.fill(self._projected(read, raw, showing.projection))
+        return len(raw.tail)
 
     def filled(self, filling: _Filling) -> None:
         """All of them."""
@@ -183,7 +187,7 @@ class _Filling:
     def __init__(self, cache: Cache, showing: Showing, uids: list[str]) -> None:
         self._cache = cache
         self.showing = showing
-        self._uids = uids
+        self._uids = iter(uids)
 
     def deliver(self, most: int) -> int:
         try:
@@ -197,14 +201,14 @@ class _Filling:
         cache, showing = self._cache, self.showing
         if not cache.goes_on(self):
             return 0
-        slice_, self._uids = self._uids[:most], self._uids[most:]
-        for uid in slice_:
-            cache.fill(showing, uid)
-        if self._uids:
-            cache.line.join(self)
-        else:
-            cache.filled(self)
-        return len(slice_)
+        made = 0
+        for uid in self._uids:
+            made += 1 + cache.fill(showing, uid) // FRAME_BYTES
+            if made >= most:
+                cache.line.join(self)
+                return made
+        cache.filled(self)
+        return made
 
 
 def _nobody() -> None:

@@ -193,7 +193,8 @@ class _Kept(_Held):
     def takes(self, size: int) -> StreamError | None:
         """So many bytes more; once it is complete, what is kept counts, and what comes as if it were new."""
         if not self._complete:
-            self._size += size
+            # Of the smallest objects more is kept than came.
+            self._size = max(self._size + size, self._keeper.size)
             return self._fits()
         self._size = self._keeper.size + size
         why = self._fits()

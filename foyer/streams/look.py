@@ -30,6 +30,7 @@ class Look:
     """One of a read's: a `foyer.streams.snapshot.Look`. How long it may take, its read's gate says."""
 
     __slots__ = (
+        "_content",
         "_fault",
         "_first",
         "_fits",
@@ -37,7 +38,6 @@ class Look:
         "_left",
         "_most",
         "_pending",
-        "_pieces",
         "_read",
         "_request",
         "_side",
@@ -67,7 +67,7 @@ class Look:
         self._token = IdToken(b"")
         self._pending: Cancellable | None = None
         self._side: UpstreamSide | None = None
-        self._pieces: list[bytes] = []
+        self._content = bytearray()
         self._left = 0  # bytes of an answer that are still read
         self._size: int | None = None  # as far as it is known
         self._first: Seen | None = None  # once the second is looked at
@@ -78,7 +78,7 @@ class Look:
         self._ask()
 
     def _ask(self) -> None:
-        self._pieces, self._left = [], self._most
+        self._content, self._left = bytearray(), self._most
         pending = self._read.open(self, until=Until.WHOLE)
         if self._found is not None and self._side is None:
             self._pending = pending
@@ -105,7 +105,7 @@ class Look:
         side, self._side = self._side, None
         if side is not None:
             side.cancel()
-        self._pieces = []
+        self._content = bytearray()
 
     def _end(self) -> None:
         self._leave()
@@ -140,7 +140,7 @@ class Look:
         """Content, up to the bound."""
         if self._side is None:
             return
-        self._pieces.append(data)
+        self._content += data
         self._left -= len(data)
         if self._left < 0:
             self._see(None)
@@ -149,7 +149,7 @@ class Look:
     def response_end(self) -> None:
         """The answer is whole."""
         self._side = None
-        self._see(seen(b"".join(self._pieces)))
+        self._see(seen(bytes(self._content)))
 
     @contained
     def upstream_gone(self, failure: Failure) -> None:

@@ -25,7 +25,7 @@ from typing import Protocol
 from foyer.streams import alike, answers, errors, versions
 from foyer.streams.answers import Again, Outcome
 from foyer.streams.errors import StreamError
-from foyer.streams.resource import Resource
+from foyer.streams.resource import SLICE_BYTES, Resource
 from foyer.streams.said import said
 from foyer.streams.scope import Scope
 from foyer.streams.watch import Bookmark, Change, Changed, Event, Failed, Fault, WatchReader, read_page
@@ -43,10 +43,6 @@ state costs two lists a try: a hundred streams of it, once every half minute, se
 SLICE_ITEMS = 50
 """Items of a page that are shown at a time: half a millisecond's worth of small ones, and what a view whose
 browser is slow must take before it can say so."""
-
-SLICE_BYTES = 64 * 1024
-"""Bytes of such items beyond which the next turn goes on, as many as are read of a connection in one turn: an
-object may have as many as its page."""
 
 GONE_MOST = 1000
 """Objects that are gone whose versions are kept, for what is delivered late: nothing grows without bound."""

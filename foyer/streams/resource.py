@@ -18,6 +18,10 @@ LONGEST = 16 * 1024
 """Bytes of a string, as it is spelled, that is taken for a name, a uid, a version or a token. Kubernetes' own
 have some hundred at most; the uids of what is gone are kept a thousand at a time, however long they are."""
 
+SLICE_BYTES = 64 * 1024
+"""Bytes of objects that are shown in one turn of the loop, however few they are: as many as are read of a
+connection in one. An object may have as many as its page."""
+
 _NAMES = ("kind", "apiVersion", "metadata", "data", "stringData")
 _METADATA = ("uid", "name", "namespace", "resourceVersion", "annotations")
 

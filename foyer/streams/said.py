@@ -12,6 +12,9 @@ from foyer.login.document import is_text
 MESSAGE_MOST = 2048
 """Characters of its message that are passed on: a validation of Kubernetes' own takes a tenth."""
 
+MAX_BYTES = 64 * 1024
+"""Of a `Status`, as of any refusal that is looked into; an event of a watch may have 16 MiB."""
+
 _CODES = {
     "BadRequest": 400,
     "Unauthorized": 401,
@@ -51,7 +54,7 @@ NOTHING = Said(0, "", None, ())
 
 def said(content: bytes) -> Said:
     """What the `Status` in `content` says; `NOTHING` when it is none. Never raises."""
-    status = document.parse(content)
+    status = document.parse(content) if len(content) <= MAX_BYTES else None
     if status is None or status.get("kind") != "Status":
         return NOTHING
     details = status.get("details")

@@ -93,7 +93,6 @@ class Source:
     __slots__ = (
         "_content",
         "_heard",
-        "_held",
         "_keeper",
         "_owner",
         "_paused",
@@ -137,8 +136,7 @@ class Source:
         self._reading: Reading | None = None
         self._status = 0
         self._retry_after: float | None = None
-        self._content: list[bytes] = []
-        self._held = 0  # bytes of it
+        self._content = bytearray()  # pieces of two bytes would take fifty each in a list
         self._heard = 0.0  # when something last came or, paused, might have
         self._paused = False
         self._queued = False  # for a turn to show more in
@@ -274,7 +272,7 @@ class Source:
         side, self._side = self._side, None
         if side is not None:
             side.cancel()
-        self._content, self._held = [], 0
+        self._content = bytearray()
 
     def _become(self, state: State) -> None:
         """Keeps the count of open watches on the way."""
@@ -362,12 +360,11 @@ class Source:
         return why is None
 
     def _read(self, data: bytes) -> None:
-        self._content.append(data)
-        self._held += len(data)
+        self._content += data
         if self._status != 200:
-            if self._held > MAX_REFUSAL_BYTES:
+            if len(self._content) > MAX_REFUSAL_BYTES:
                 self._refused()
-        elif self._held > self._server.max_page_bytes:
+        elif len(self._content) > self._server.max_page_bytes:
             self._do(self._reflector.too_large())
 
     @_contained
@@ -381,11 +378,11 @@ class Source:
 
     def _refused(self) -> None:
         """Nothing more of a refusal is waited for: its status is an answer."""
-        self._content = []
+        self._content = bytearray()
         self._answered()
 
     def _answered(self) -> None:
-        content = b"".join(self._content)
+        content = bytes(self._content)
         self._leave()
         self._do(self._reflector.answered(self._status, content, self._retry_after, self._server.now()))
 

@@ -64,18 +64,17 @@ Event: TypeAlias = Changed | Bookmark | Failed | Fault
 class WatchReader:
     """The events of one watch. At rest, between two of them, it holds nothing."""
 
-    __slots__ = ("_held", "_held_bytes", "_read")
+    __slots__ = ("_held", "_read")
 
     def __init__(self, read: Callable[[bytes], Event] | None = None) -> None:
         """`read` makes an event of a line: `read_event`, or what does the same for less."""
         self._read = read or read_event
-        self._held: list[bytes] = []
-        self._held_bytes = 0
+        self._held = bytearray()  # pieces of two bytes would take fifty each in a list
 
     @property
     def waiting(self) -> int:
         """Bytes of an event that has yet to come whole."""
-        return self._held_bytes
+        return len(self._held)
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """The events that `data` completes, each read as it is asked for."""
@@ -85,8 +84,9 @@ class WatchReader:
             return
         last = rest.pop()
         if self._held:
-            first = b"".join((*self._held, first))
-            self._held, self._held_bytes = [], 0
+            self._held += first
+            first = bytes(self._held)
+            self._held = bytearray()
         for line in (first, *rest):
             if len(line) > MAX_EVENT_BYTES:
                 yield Fault.TOO_LARGE
@@ -95,12 +95,9 @@ class WatchReader:
         yield from self._hold(last)
 
     def _hold(self, piece: bytes) -> Iterator[Event]:
-        if not piece:
-            return
-        self._held.append(piece)
-        self._held_bytes += len(piece)
-        if self._held_bytes > MAX_EVENT_BYTES:
-            self._held = []
+        self._held += piece
+        if len(self._held) > MAX_EVENT_BYTES:
+            self._held = bytearray()
             yield Fault.TOO_LARGE
 
 

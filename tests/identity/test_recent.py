@@ -197,6 +197,43 @@ def test_it_is_ten_thousand_that_are_kept() -> None:
     assert MAX_KEPT == 10_000
 
 
+def test_however_long_its_answers_are_an_api_server_has_no_more_kept_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers: list[UserInfo] = [{"username": "x" * size} for size in (1000, 10, 1000, 2000, 10)]
+    monkeypatch.setattr(recent, "MAX_KEPT_BYTES", 3000)
+
+    async def run() -> None:
+        scene = Scene()
+        for number, answer in enumerate(answers):
+            scene.kubernetes.answer = answer
+            await scene.recent.who(IdToken(b"%d" % number))
+        assert len(scene.recent) == 2
+        assert await scene.recent.who(IdToken(b"3")) == answers[3]
+        assert len(scene.kubernetes.asked) == len(answers)
+        await scene.recent.who(IdToken(b"2"))
+        assert len(scene.kubernetes.asked) == len(answers) + 1
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_is_asked_again_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "MAX_KEPT_BYTES", 100)
+
+    async def run() -> None:
+        scene = Scene()
+        await scene.recent.who(BOB)
+        for _ in range(9):
+            await scene.recent.who(ADA)
+            scene.clock.now += REUSE
+        assert len(scene.recent) == 1
+        await scene.recent.who(BOB)
+        await scene.recent.who(ADA)
+        assert len(scene.recent) == 2
+
+    asyncio.run(run())
+
+
 def test_past_the_bound_the_oldest_answer_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "MAX_KEPT", 3)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foyer.login.document import is_text, parse
+from foyer.login.document import MAX_BYTES, MAX_VALUES, is_text, parse
+from tests.support.allocations import allocations
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
@@ -36,6 +37,27 @@ def test_an_object_is_read_as_it_was_written(document: dict[str, object]) -> Non
 )
 def test_what_can_be_read_in_two_ways_or_not_at_all_is_none(content: bytes) -> None:
     assert parse(content) is None
+
+
+def test_what_is_longer_or_has_more_values_than_any_document_is_none() -> None:
+    long = b'{"a":"%b"}' % (b"x" * (MAX_BYTES - len(b'{"a":""}')))
+    assert parse(long) is not None
+    assert parse(long + b" ") is None
+    many = b'{"a":[%b]}' % b",".join([b"1"] * (MAX_VALUES - 1))
+    assert parse(many) is not None
+    assert parse(many.replace(b"1", b"1,1", 1)) is None
+
+
+@pytest.mark.parametrize("value", [b"{}", b"[]", b'{"":0}', b'"ab"', b"1.5", b"999"])
+def test_no_document_takes_much_more_memory_than_the_longest(value: bytes) -> None:
+    content = b'{"a":[%b]}' % b",".join([value] * (MAX_BYTES // (len(value) + 1)))
+    fewer = b'{"a":[%b]}' % b",".join(
+        [value] * (MAX_VALUES // (1 + value.count(b"{") + value.count(b"[")) - 2)
+    )
+    with allocations() as made:
+        assert parse(content[:MAX_BYTES]) is None
+        assert parse(fewer) is not None
+    assert made.most < 12 * MAX_BYTES
 
 
 @given(st.binary(max_size=60))

@@ -8,7 +8,8 @@ import pytest
 
 from foyer.streams import reflector, watch
 from foyer.streams.errors import Code
-from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, SLICE_BYTES, SLICE_ITEMS, Step
+from foyer.streams.reflector import GONE_MOST, REOPENED_RETRY_AFTER, SLICE_ITEMS, Step
+from foyer.streams.resource import SLICE_BYTES
 from tests.streams.following import (
     COMPLETE,
     CONFIGMAPS,

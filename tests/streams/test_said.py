@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foyer.streams.said import MESSAGE_MOST, NOTHING, said
+from foyer.streams.said import MAX_BYTES, MESSAGE_MOST, NOTHING, said
 from tests.streams.following import status
 
 
@@ -43,9 +43,15 @@ def test_a_hint_that_is_no_number_of_seconds_is_none(seconds: bytes) -> None:
 
 
 def test_a_message_is_bounded_and_none_that_is_not_text() -> None:
-    assert len(said(status(403, "x" * 100_000)).message) == MESSAGE_MOST
+    assert len(said(status(403, "x" * 60_000)).message) == MESSAGE_MOST
     for message in ('"\\ud800"', "7", "null", "{}"):
         assert said(b'{"kind":"Status","message":%b}' % message.encode()).message == ""
+
+
+def test_a_status_that_is_longer_than_any_refusal_says_nothing() -> None:
+    at_most = status(403, "x" * (MAX_BYTES - len(status(403, ""))))
+    assert len(at_most) == MAX_BYTES and said(at_most).code == 403
+    assert said(at_most.replace(b"x", b"xx", 1)) == NOTHING
 
 
 JSON = st.recursive(

@@ -11,6 +11,7 @@ from foyer.exchange.endings import Interrupted
 from foyer.interruption import Reason
 from foyer.protocol.events import ResponseHead
 from foyer.streams.budget import OpenSide
+from foyer.streams.cache import SMALLEST
 from foyer.streams.gates import KEPT, STEP
 from tests.exchange.sides import Told, Upstream
 from tests.streams.following import (
@@ -347,6 +348,18 @@ def test_it_grows_with_what_is_kept_and_gives_back_what_is_gone(shared: Shared) 
         shared.send(deleted(config_map(f"u{number}", "30")) + b"\n")
     shared.send(bookmark() + b"\n")
     assert gated.pool.reserved <= at_first + 2 * STEP
+    empty(shared)
+
+
+def test_small_objects_are_reserved_for_what_keeping_them_takes_while_they_come(shared: Shared) -> None:
+    shared.open()
+    shared.look(config_map())
+    small = b'{"kind":"C","apiVersion":"v1","metadata":{"uid":"%d","name":"n","resourceVersion":"1"}}'
+    for at in range(0, 3000, 100):
+        lines = b"".join([added(small % number) + b"\n" for number in range(at, at + 100)])
+        shared.show(lines) if at == 0 else shared.send(lines)
+    assert len(lines) < 100 * SMALLEST
+    assert shared.gated.pool.reserved >= 2900 * SMALLEST * KEPT
     empty(shared)
 
 
