@@ -286,6 +286,12 @@ def test_leaving_members_out_of_what_is_no_json_gives_no_more_than_there_was(
     assert set(kept) <= {*text, ord(",")}
 
 
+@pytest.mark.parametrize(("begin", "end"), [(1, 6), (1, 9), (0, 9), (2, 10), (-1, 10), (1, 12), (6, 5)])
+def test_where_no_members_begin_and_end_none_are_left_out(begin: int, end: int) -> None:
+    with pytest.raises(ValueError, match=r"members are there|compact"):
+        without(b'{"b":[1,2]}', ("a",), begin, end)
+
+
 def test_a_walk_costs_no_more_than_its_place_however_many_parts_there_are() -> None:
     many = 200_000
     array = b"[%b]" % b",".join([b"{}"] * many)
