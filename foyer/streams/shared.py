@@ -169,10 +169,11 @@ class SharedWatch:
 
     def look(self, look: Look) -> None:
         """As the first who waits for it. Of those who are let in none can be asked to: a look is nobody's."""
-        for reader in self._waiting:
-            if reader.look(look):
-                return
-        look.cancel()
+        first = next(iter(self._waiting), None)
+        if first is None:
+            look.cancel()
+        else:
+            first.look(look)
 
     def failed(self, error: Exception) -> None:
         """foyer's own code failed in the source or the cache: all that depends on them is over."""

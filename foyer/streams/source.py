@@ -27,7 +27,6 @@ from foyer.interruption import Interruption
 from foyer.protocol.events import Failure, ResponseHead
 from foyer.session.seal import IdToken
 from foyer.streams.reading import Reading
-from foyer.streams.reading import State as Read
 from foyer.streams.reflector import STALL, Reflector, Step, View
 from foyer.streams.request import get, is_plain_json
 from foyer.streams.scope import Scope
@@ -225,7 +224,7 @@ class Source:
         """What is complete is over as a read once it has been taken: no more of it waits than of any answer,
         which is what lets this go on."""
         reading = self._reading
-        if reading is None or reading.state is Read.KEPT or self._reflector.in_snapshot:
+        if reading is None or self._reflector.in_snapshot:
             return
         reading.complete(taken=not self._paused)
         if not reading.is_in:

@@ -248,9 +248,7 @@ class Subscriber:
     @contained
     def admitted(self) -> None:
         """What is read has been let in."""
-        self._token = None
-        if self.state is State.WAITING:
-            self._pending = None  # a look, which is over
+        self._token = self._pending = None  # what they looked at is known, or is not waited for
         if self.state is not State.OVER:
             self._out.admitted()
 
@@ -260,13 +258,11 @@ class Subscriber:
         if self.state is not State.OVER:
             self._out.refuse(interruption)
 
-    def look(self, look: Look) -> bool:
-        """Whether they look at the scope that they wait for."""
-        if self._token is None or self.state is not State.WAITING:
-            return False
+    def look(self, look: Look) -> None:
+        """Looks at the scope that they wait for, as who they are."""
+        assert self._token is not None, "who is let in does not wait"
         self._pending = look
         look.start(self._token)
-        return True
 
     # What is read.
 

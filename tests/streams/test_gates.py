@@ -78,6 +78,21 @@ def test_nothing_is_sent_before_it_is_let_in_and_then_the_head_is_there_at_once(
     assert staged.wire == b""
 
 
+def test_both_waits_together_may_take_longer_than_a_snapshot_may_be_silent() -> None:
+    clocked = Gated(reads=1, pool=MIB)
+    clocked.crowd(1)
+    staged = Staged(clocked=clocked)
+    clocked.wait(WAIT - 1)
+    clocked.leave()
+    clocked.fill(MIB)
+    clocked.look(config_map())
+    clocked.wait(WAIT - 1)
+    assert staged.source.state is State.ENTERING
+    clocked.leave()
+    clocked.wait(1)
+    assert (staged.source.state, answered(staged)) == (State.ASKED, 200)
+
+
 def test_heartbeats_begin_with_the_head() -> None:
     clocked = Gated(reads=1)
     clocked.crowd(1)

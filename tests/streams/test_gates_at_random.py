@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foyer.exchange.endings import Cause, Interrupted
+from foyer.exchange.endings import Cause
 from foyer.protocol.events import Failure, ResponseHead
 from foyer.streams.source import State
 from tests.exchange.sides import Told, Upstream
@@ -53,7 +53,7 @@ class World:
                 assert source._reading is None
             head = staged.browser.head
             if head is not None and head.status != 200:
-                assert isinstance(staged.exchange.ending, Interrupted)
+                assert staged.exchange.interruption is not None
                 assert head.status in (503, 422)
                 assert source.state is State.OVER
 

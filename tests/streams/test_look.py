@@ -1,5 +1,6 @@
 """A look at a scope's first item: once more where one object's word would be a refusal (spec 06, Memory)."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -101,6 +102,22 @@ def test_what_fits_is_not_looked_at_again_and_neither_is_what_cannot_be_gone_on_
     assert_too_large(staged)
 
 
+def test_what_takes_exactly_all_there_is_needs_no_second_look() -> None:
+    size = 20 * len(SMALL)
+    for pool, looks in ((ceil(size * PASSED_ON), 1), (ceil(size * PASSED_ON) - 1, 2)):
+        clocked = Gated(pool=pool)
+        Staged(clocked=clocked)
+        clocked.answer_look(listed(SMALL, remaining=19))
+        assert len(clocked.looks) == looks
+
+
+def test_the_second_one_is_read_as_far_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "MOST", len(listed(LARGE, remaining=150)))
+    clocked, staged = large_first()
+    clocked.answer_look(listed(SMALL, remaining=149))
+    assert staged.source.state is State.ASKED
+
+
 def test_whoever_leaves_during_the_second_one_leaves_everything() -> None:
     clocked, staged = large_first()
     staged.browser.leave()
@@ -129,3 +146,12 @@ def test_of_an_answer_no_more_is_read_than_one_object_can_take(monkeypatch: pyte
     Staged(clocked=clocked)
     clocked.looks[-1].answer(ResponseHead(200, [*JSON, (b"content-length", b"100001")]))
     assert clocked.looks[-1].cancelled
+
+
+def test_nor_than_any_answer_may_have() -> None:
+    clocked = Gated()
+    clocked.server = replace(clocked.server, gates=replace(clocked.real, look_bytes=50_000))
+    Staged(clocked=clocked)
+    clocked.looks[0].answer(ResponseHead(200, JSON))
+    clocked.looks[0].content(b"x" * 50_001)
+    assert clocked.looks[0].cancelled

@@ -151,4 +151,4 @@ def test_who_leaves_as_it_hears_that_it_is_let_in_has_given_that_back() -> None:
     held = Held()
     whose = entered(Gates(held), Whose(leaves=True))
     assert (held.said, whose.heard) == (["closed"], ["admitted"])
-    assert not whose.reading.is_in
+    assert (whose.reading.state, whose.reading.is_in) == (State.OVER, False)

@@ -386,6 +386,46 @@ def test_an_object_that_is_still_to_come_whole_is_counted_as_it_comes() -> None:
     shared.close()
 
 
+def test_changes_of_any_size_neither_take_nor_give_back_any(shared: Shared) -> None:
+    shared.live()
+    shared.send(modified(config_map("u1", "11")) + b"\n")
+    held = set()
+    for version in range(20, 40):
+        data = b'{"a":"%b"}' % (b"x" * (version % 3 * 9000))
+        shared.send(modified(config_map("u1", str(version), data)) + b"\n")
+        held.add(shared.gated.pool.reserved)
+    assert len(held) == 1
+    empty(shared)
+
+
+def test_one_that_nothing_changes_in_is_known_by_what_came(shared: Shared) -> None:
+    ada = shared.live()
+    scope = ada.subscriber._opening.scope
+    ada.browser.leave()
+    assert shared.gated.estimates.known(shared.gated.real.key(scope)) == len(SNAPSHOT)
+    empty(shared)
+
+
+def test_who_has_come_and_gone_or_is_let_in_is_waited_for_no_more(shared: Shared) -> None:
+    gated = shared.gated
+    for _ in range(3):
+        gated.crowd(gated.limit.limit)
+        ada = shared.open(who="ada")
+        bob = shared.open(who="bob")
+        ada.browser.leave()
+        shared.open(who="eve").exchange.session_ended()
+        [watch] = shared.shared._watches.values()
+        assert list(watch._waiting) == [bob.subscriber]
+        bob.browser.leave()
+        gated.leave()
+        assert (gated.limit.admitted, gated.limit.waiting) == (0, 0)
+    shared.open(who="ada")
+    shared.look(config_map())
+    [watch] = shared.shared._watches.values()
+    assert watch._waiting == {}
+    empty(shared)
+
+
 def test_what_a_list_has_and_nobody_is_shown_is_known_to_the_next_one_and_not_kept(shared: Shared) -> None:
     managed = b',"managedFields":[{"manager":"%b"}]' % (b"m" * 200_000)
     ada = shared.open()

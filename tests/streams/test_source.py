@@ -6,12 +6,15 @@ import pytest
 
 from foyer.exchange.endings import Cause, Complete, CutShort
 from foyer.exchange.ports import HIGH_WATER
-from foyer.interruption import Interruption
+from foyer.interruption import Interruption, Reason
 from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.session.seal import IdToken
+from foyer.streams import errors
 from foyer.streams.errors import StreamError
 from foyer.streams.reflector import SLICE_ITEMS, STALL
 from foyer.streams.resource import Resource
+from foyer.streams.scope import Scope
+from foyer.streams.snapshot import Entrant, Keeper, Refusal
 from foyer.streams.source import MAX_REFUSAL_BYTES, Source, State
 from foyer.streams.watch import Change
 from tests.exchange.sides import Told
@@ -27,6 +30,7 @@ from tests.streams.following import (
     page,
     status,
 )
+from tests.streams.gating import Nothing
 from tests.streams.staged import JSON, Clocked, Staged
 
 SNAPSHOT = added(config_map()) + b"\n" + COMPLETE + b"\n"
@@ -528,6 +532,36 @@ def test_at_its_end_it_leaves_by_itself() -> None:
     assert kept.told == ["admitted", "reset", "show", "synced", "FORBIDDEN"]
     assert (source.state, side.cancelled, len(clocked.wheel)) == (State.OVER, True, 0)
     assert clocked.watches == {"user": 0}
+
+
+@pytest.mark.parametrize("let_in", [True, False])
+def test_one_that_is_left_as_it_hears_from_the_gates_asks_nothing_and_shows_nothing(let_in: bool) -> None:
+    class Leaving(Kept):
+        def admitted(self) -> None:
+            super().admitted()
+            source.cancel()
+
+        def refuse(self, interruption: Interruption) -> None:
+            self.told.append("refused")
+            source.cancel()
+
+    clocked, leaving = Clocked(), Leaving()
+    gates = clocked.gates if let_in else Closed()
+    source = Source(
+        replace(clocked.server, gates=gates), opening().scope, leaving, leaving, IdToken(b"shared")
+    )
+    source.start()
+    assert leaving.told == ["admitted" if let_in else "refused"]
+    assert (source.state, clocked.places, len(clocked.wheel)) == (State.OVER, [], 0)
+    clocked.assert_nothing_is_held()
+
+
+class Closed:
+    """Gates that let nobody in."""
+
+    def enter(self, scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Nothing:
+        entrant.turned_away(Refusal(Interruption(Reason.READ_TOO_LARGE, "no"), errors.internal("no")))
+        return Nothing()
 
 
 def test_one_that_has_left_tells_nobody_anything() -> None:
