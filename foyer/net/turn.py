@@ -45,10 +45,11 @@ class _Line:
         self._flush = flush
         self._waiting: deque[Unfinished] = deque()
 
-    def join(self, connection: Unfinished) -> None:
+    def join(self, connection: Unfinished, *, ahead: bool) -> None:
         if not self._waiting:
             self._loop.call_soon(self._go_on)
-        self._waiting.append(connection)
+        # Behind the first, who goes on now or is about to.
+        self._waiting.insert(1 if ahead else len(self._waiting), connection)
 
     def _go_on(self) -> None:
         # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
@@ -92,9 +93,12 @@ class Turn:
                 self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
                 connection.failed()
 
-    def later(self, connection: Unfinished, *, upstream: bool = False) -> None:
-        """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn."""
-        (self._upstreams if upstream else self._browsers).join(connection)
+    def later(self, connection: Unfinished, *, upstream: bool = False, ahead: bool = False) -> None:
+        """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn.
+
+        With `ahead` only after the first of them.
+        """
+        (self._upstreams if upstream else self._browsers).join(connection, ahead=ahead)
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

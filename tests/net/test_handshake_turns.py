@@ -133,6 +133,42 @@ def test_a_handshake_waits_for_its_turn_among_floods_and_they_for_theirs(context
         assert (flood.times, newcomer.answered) == (times, answered)
 
 
+def test_who_has_begun_a_handshake_ends_it_before_others_begin(context: ssl.SSLContext) -> None:
+    offline = Offline()
+    first, second, third = newcomers = [Newcomer(offline, context) for _ in range(3)]
+    for newcomer in newcomers:
+        newcomer.shake()
+        newcomer.say()
+    turn(offline)
+    assert first.shake()
+    first.say()
+    turn(offline)
+    assert second.answered, "it was about to go on"
+    assert first.heard.told == []
+    turn(offline)
+    assert first.heard.told == ["http/1.1"]
+    assert not third.answered
+
+
+def test_but_who_comes_in_crumbs_is_ahead_of_others_once(context: ssl.SSLContext) -> None:
+    offline = Offline()
+    newcomer, other, third = Newcomer(offline, context), Waiting(offline.turn), Waiting(offline.turn)
+    newcomer.shake()
+    said = newcomer._outgoing.read()
+    newcomer.transport.bring(said[:1])
+    turn(offline)
+    offline.turn.later(other)
+    offline.turn.later(third)
+    waited = []
+    for at in range(1, 4):
+        newcomer.transport.bring(said[at : at + 1])
+        before = other.times + third.times
+        while not newcomer.transport.reads:  # until its step has been taken
+            turn(offline)
+        waited.append(other.times + third.times - before)
+    assert waited == [1, 2, 2]
+
+
 def test_nothing_more_is_read_of_a_newcomer_whose_step_waits(context: ssl.SSLContext) -> None:
     offline = Offline()
     newcomer = Newcomer(offline, context)
