@@ -474,8 +474,8 @@ class TLSWire(Wire):
             self._drain()
 
     def _drain(self) -> None:
-        if self._outgoing.pending:
-            self._put(self._outgoing.read())
+        if data := self._outgoing.read():
+            self._put(data)
 
     def _say_goodbye(self) -> None:
         """close_notify: what was sent is whole (RFC 8446 section 6.1)."""
