@@ -97,6 +97,18 @@ def test_neither_do_they_once_it_has_grown_and_they_wait_again_once_it_is_less()
     assert gate.told == ["", "", "small"]
 
 
+def test_what_lasted_and_is_gone_is_gone_once() -> None:
+    gate = Gate()
+    cache, other = gate.ask(40), gate.ask(30)
+    cache.lasts()
+    cache.lasts()
+    other.lasts()
+    assert gate.pool.passing == 30
+    cache.close()
+    cache.close()
+    assert gate.pool.passing == 70
+
+
 def test_more_than_the_whole_pool_is_not_waited_for() -> None:
     gate = Gate()
     assert gate.pool.reservation(101, lambda: None, lambda: None) is None

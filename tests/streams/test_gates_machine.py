@@ -122,7 +122,7 @@ class Streams(RuleBasedStateMachine):
             counted = b'"metadata":{"remainingItemCount":%d,' % remaining
             end(side, listed.replace(b'"metadata":{', counted, 1))
         elif b"watch=1" not in side.head.target:
-            end(side, page(items, token="" if whole else "more"))
+            (end if whole else send)(side, page(items, token="more" * (remaining % 4 == 1)))
         elif b"sendInitialEvents" in side.head.target:
             send(side, b"".join(added(item) + b"\n" for item in items) + (COMPLETE + b"\n") * whole)
 
@@ -239,6 +239,7 @@ class Streams(RuleBasedStateMachine):
             if reading is not None:
                 assert reading.state is not Read.OVER
                 assert source._paused or reading.state is not Read.COME
+                assert source._reflector.in_snapshot == (reading.state in (Read.ENTERING, Read.COMING))
         for staged in self.own:
             if staged.browser.head is None:
                 assert staged.source.state in (Asking.ENTERING, Asking.OVER)
