@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol, cast
 
+from foyer.net.hello import Hello
 from foyer.net.turn import Turn
 from foyer.protocol.floods import Flood
 
@@ -271,6 +272,7 @@ class TLSWire(Wire):
         "_context",
         "_crumbs",
         "_established",
+        "_hello",
         "_hostname",
         "_incoming",
         "_outgoing",
@@ -303,6 +305,7 @@ class TLSWire(Wire):
         self._context = context
         self._hostname = hostname
         self._established = False
+        self._hello = Hello() if hostname is None else None  # a browser's, until the handshake is over
         self._shut = False  # the peer's close_notify was read
         self._records = _Records()
         self._quiet = 0.0  # records without content, less what content has earned
@@ -375,8 +378,11 @@ class TLSWire(Wire):
 
     def _take(self, group: memoryview, count: int, pieces: list[bytes]) -> None:
         """Decrypts `group`, at the end of which so many records are whole, and looks after those in vain."""
-        self._incoming.write(group)
         known = self._established
+        if self._hello is not None and not self._hello.fits(group):
+            self._fail(ssl.SSLError("a ClientHello of no sensible length"))
+            return
+        self._incoming.write(group)
         if not known and not self._handshake():
             return
         before, size = len(pieces), self._decrypt(pieces)
@@ -392,13 +398,17 @@ class TLSWire(Wire):
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
-            self._drain()
+            said = self._outgoing.read()
+            if self._hello is not None:
+                self._hello.answered(said)
+            self._put(said)
             return False
         except (ssl.SSLError, ssl.CertificateError) as error:
             self._drain()  # the alert that says why
             self._fail(error)
             return False
         self._established = True
+        self._hello = None
         self._drain()
         self._owner.opened(self._tls.selected_alpn_protocol() or "http/1.1")
         return True
