@@ -1,6 +1,7 @@
 """A newcomer's handshake is work that waits for its turn, as a flood's is: it cannot be sliced (A17)."""
 
 import ssl
+from typing import Any, cast
 
 import pytest
 
@@ -119,6 +120,31 @@ def test_of_all_newcomers_one_takes_a_step_a_turn(context: ssl.SSLContext) -> No
     for number in range(6):
         assert [newcomer.answered for newcomer in newcomers] == [at < number for at in range(5)]
         turn(offline)
+
+
+class Begun:
+    """The certificate's context, and how many handshakes were begun with it."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self.handshakes = 0
+        self._context = context
+
+    def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        self.handshakes += 1
+        return self._context.wrap_bio(*args, **kwargs)
+
+
+def test_a_newcomer_costs_no_tls_before_its_turn(context: ssl.SSLContext) -> None:
+    offline, begun = Offline(), Begun(context)
+    newcomers = [Newcomer(offline, cast(ssl.SSLContext, begun)) for _ in range(3)]
+    assert not offline.loop.run()
+    for newcomer in newcomers:
+        newcomer.shake()
+        newcomer.say()
+    for number in range(4):
+        assert begun.handshakes == number
+        turn(offline)
+    assert begun.handshakes == 3
 
 
 def test_a_handshake_waits_for_its_turn_among_floods_and_they_for_theirs(context: ssl.SSLContext) -> None:
