@@ -2,8 +2,9 @@
 
 Each target in a process of its own, as many at once as there are processors, for so many seconds. The same
 seed tries the same inputs in the same order, so with a number of them as well each run tries what the last
-one did: a gate that looked further on a faster machine would blame a change for what was there before. What breaks a property is printed, and written to a file under
-`tests/fuzz/found`: from then on `make test` tries it too, until it is mended, and after that as well.
+one did: a gate that looked further on a faster machine would blame a change for what was there before.
+What breaks a property is printed, and written to a file under `tests/fuzz/found`: from then on `make test`
+tries it too, until it is mended, and after that as well.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def main() -> int:
     """The exit status: 1 when something was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="for each target (default: %(default)s)")
-    parser.add_argument("--inputs", type=int, default=-1, help="at most, for each target (default: any number)")
+    parser.add_argument("--inputs", type=int, default=-1, help="at most, for each target (default: any)")
     parser.add_argument("--seed", type=int, default=1, help="not 0 (default: %(default)s)")
     parser.add_argument(
         "targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET", help=" ".join(TARGETS)
