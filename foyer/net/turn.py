@@ -6,7 +6,8 @@ written to once, in one TLS record where it fits; and nothing re-enters.
 What a peer sent beyond its work for one turn waits here for later ones, a connection a turn: however
 many peers flood us, together they take no more of a turn than one. A newcomer's handshake stands in that
 line too. Servers stand in a line of their own: one connection of theirs carries what a hundred people wait
-for.
+for. So they do not wait for handshakes with servers either, of which one person may cause thousands, with
+reads of a hundred targets: those have a third.
 """
 
 import asyncio
@@ -70,13 +71,14 @@ class _Line:
 class Turn:
     """The connections touched since the last flush, and those that have not finished."""
 
-    __slots__ = ("_browsers", "_loop", "_touched", "_upstreams")
+    __slots__ = ("_browsers", "_handshakes", "_loop", "_touched", "_upstreams")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._touched: list[Flushed] = []
         self._browsers = _Line(loop, self._flush)
         self._upstreams = _Line(loop, self._flush)
+        self._handshakes = _Line(loop, self._flush)
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
@@ -99,6 +101,10 @@ class Turn:
         With `ahead` only after the first of them.
         """
         (self._upstreams if upstream else self._browsers).join(connection, ahead=ahead)
+
+    def shake_hands(self, connection: Unfinished) -> None:
+        """The same for a step of a handshake with a server, after those that wait."""
+        self._handshakes.join(connection, ahead=False)
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

@@ -531,7 +531,7 @@ class Upstream:
 
     def _connect(self) -> None:
         connection = UpstreamConnection(self, self._turn, self._context)
-        wire = TLSWire(connection, self._context, hostname=self._host)
+        wire = TLSWire(connection, self._context, hostname=self._host, turn=self._turn)
         connection.wire = wire
         self.wheel.add(connection, self._turn.now() + CONNECT_TIME)
         self._connecting[connection] = asyncio.get_running_loop().create_task(self._dial(connection, wire))

@@ -312,9 +312,9 @@ class TLSWire(Wire):
         self._crumbs = False  # what was read last was in small records
 
     def _started(self) -> None:
-        # Else with the first step's turn. Whoever says nothing costs nothing; and what 1,800 newcomers that
+        # A newcomer's with the first step's turn. Whoever says nothing costs nothing; and what 1,800 that
         # wait hold in OpenSSL would lie between what their handshakes let go, which then goes to nobody.
-        if self._turn is None:
+        if self._turn is None or self._hostname is not None:
             self._begin()
 
     def _begin(self) -> None:
@@ -340,16 +340,23 @@ class TLSWire(Wire):
         else:
             self._steps = bytes(received)
             self.busy(True)
+            self._wait(self._turn)
+
+    def _wait(self, turn: Turn) -> None:
+        """For the turn of the handshake's next step."""
+        if self._hostname is not None:
+            turn.shake_hands(self)
+        else:
             # Half a handshake holds 30 KiB, and its other half is a tenth of the work: the second step is
             # ahead of those who begin. No further one, or whoever comes in crumbs would always be.
-            self._turn.later(self, ahead=self._taken == 1)
+            turn.later(self, ahead=self._taken == 1)
 
     def go_on(self) -> None:
         """The handshake's turn has come."""
         steps, self._steps = self._steps, b""
         if self.closing:
             return
-        if not self._taken:
+        if not self._taken and self._hostname is None:
             self._begin()
         self._taken += 1
         self.busy(False)

@@ -70,8 +70,16 @@ class CountedLoop(Loop):
 class Encrypted:
     """The peer's end of TLS over an offline transport."""
 
-    def __init__(self, transport: Transport, context: ssl.SSLContext, hostname: str | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        run: Callable[[], None],
+        context: ssl.SSLContext,
+        hostname: str | None = None,
+    ) -> None:
+        """`run` has the loop go on: foyer's own steps wait for their turn."""
         self._transport = transport
+        self._run = run
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._in, self._out, server_side=hostname is None, server_hostname=hostname
@@ -87,6 +95,7 @@ class Encrypted:
                 pass
             if self._out.pending:
                 self._transport.bring(self._out.read())
+                self._run()
             self._in.write(self._transport.take())
         assert self.established
 
@@ -150,7 +159,7 @@ class Browser:
 
     def shake_hands(self) -> None:
         assert self._tls is not None
-        self._peer = Encrypted(self.transport, browser_context(self._tls), ORIGIN_HOST)
+        self._peer = Encrypted(self.transport, self.offline.run, browser_context(self._tls), ORIGIN_HOST)
         self._peer.shake_hands()
         self.turn()
 
@@ -701,7 +710,7 @@ class Server:
         return asking
 
     def shake_hands(self) -> None:
-        self._peer = Encrypted(self.transport, server_context(self._protocol))
+        self._peer = Encrypted(self.transport, self.offline.run, server_context(self._protocol))
         self._peer.shake_hands()
         self.offline.run()
 

@@ -72,13 +72,14 @@ class Newcomer:
 class Waiting:
     """Another one's work, in the same line."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, *, upstream: bool = False) -> None:
         self._turn = turn
+        self._upstream = upstream
         self.times = 0
 
     def go_on(self) -> None:
         self.times += 1
-        self._turn.later(self)
+        self._turn.later(self, upstream=self._upstream)
 
     def failed(self) -> None:
         raise AssertionError
@@ -270,3 +271,47 @@ def test_what_others_have_queued_leaves_before_the_turns_work() -> None:
     offline.turn.touch(queued)
     turn(offline)
     assert work.times == 1
+
+
+class Server:
+    """A server's end of TLS, and foyer's, which opens the connection."""
+
+    def __init__(self, offline: Offline, roots: ssl.SSLContext, context: ssl.SSLContext) -> None:
+        self.heard = Heard()
+        wire = TLSWire(self.heard, roots, hostname=ORIGIN_HOST, turn=offline.turn)
+        self.transport = Transport(offline.loop, wire)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+
+    def answer(self) -> None:
+        """Its certificate, and what goes with it."""
+        self._incoming.write(self.transport.take())
+        with pytest.raises(ssl.SSLWantReadError):
+            self._tls.do_handshake()
+        self.transport.bring(self._outgoing.read())
+
+
+def test_of_all_handshakes_with_servers_one_takes_a_step_a_turn_and_no_turn_of_others(
+    context: ssl.SSLContext,
+) -> None:
+    """One person may cause thousands, with reads of many targets."""
+    offline = Offline()
+    flood, answer = Waiting(offline.turn), Waiting(offline.turn, upstream=True)
+    offline.turn.later(flood)
+    offline.turn.later(answer, upstream=True)
+    servers = [Server(offline, browser_context("http/1.1"), context) for _ in range(5)]
+    for server in servers:
+        server.answer()
+    for number in range(6):
+        assert [server.heard.told for server in servers] == [["http/1.1"] * (at < number) for at in range(5)]
+        assert (flood.times, answer.times) == (number, number)
+        turn(offline)
+
+
+def test_nothing_more_is_read_of_a_server_whose_step_waits(context: ssl.SSLContext) -> None:
+    offline = Offline()
+    server = Server(offline, browser_context("http/1.1"), context)
+    server.answer()
+    assert not server.transport.reads
+    turn(offline)
+    assert server.transport.reads
