@@ -37,6 +37,7 @@ from foyer.admission.cap import Cap
 from foyer.config import load
 from foyer.exchange.exchange import Exchange, Services
 from foyer.exchange.ports import Answer, Application, BrowserSide, ResponseBounds, UpstreamSide
+from foyer.fleet.pace import Pace
 from foyer.fleet.reading import Common
 from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
@@ -398,7 +399,9 @@ def _front(dialogue: Dialogue, pool: Upstream) -> Front:
         identified=Identified(gate=gate, pages=pages, targets=targets, origin=origin),
         streaming=Streaming(gate=gate, targets=targets, log=log, lenient=frozenset()),
         fleeting=Fleeting(
-            common=Common(_NoMemory(), time.monotonic, 0, 0, 0, measures.admission_refusals),
+            common=Common(
+                _NoMemory(), time.monotonic, 0, 0, 0, measures.admission_refusals, Pace(lambda _: None)
+            ),
             targets=dict,
             target_timeout=0.0,
             write_timeout=None,

@@ -16,6 +16,7 @@ from foyer.admission.memory import Memory
 from foyer.admission.pool import MemoryPool
 from foyer.config import OverloadConfig, SignInConfig, contents
 from foyer.fleet.gates import Entrance, MemoryGate
+from foyer.fleet.pace import Pace
 from foyer.fleet.reading import Common
 from foyer.front.dependencies import Dependencies
 from foyer.front.fleeting import Fleeting
@@ -170,6 +171,7 @@ class Service:
             page_bytes=overload.max_target_answer_bytes,
             retry_after=overload.retry_after,
             refusals=self._measures.admission_refusals,
+            pace=Pace(asyncio.get_running_loop().call_soon),
         )
         return Fleeting(
             common=common,

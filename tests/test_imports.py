@@ -64,7 +64,7 @@ PURE_STREAMS = (
 )
 """The half of `streams` that decides; the other half asks the API server."""
 
-ASKING_FLEET = ("gates", "reading")
+ASKING_FLEET = ("gates", "pace", "reading")
 """The modules of `fleet` that wait."""
 
 IO = {"asyncio", "select", "selectors", "signal", "socket", "ssl", "threading", "time", "uvloop"}

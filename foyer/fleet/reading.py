@@ -20,6 +20,7 @@ from foyer.fleet import merged, objects, outcome
 from foyer.fleet.merged import Merged
 from foyer.fleet.oldest import Oldest, cost
 from foyer.fleet.outcome import Bounds, Outcome
+from foyer.fleet.pace import WHOLE, Pace
 from foyer.fleet.ports import Entered, Memory, NotAdmitted, Target
 from foyer.fleet.query import Query
 from foyer.interruption import Interruption, Reason, not_admitted
@@ -45,7 +46,7 @@ class Common:
 
     `memory` is the second gate; `most` is `-max-fleet-items`, `page_bytes` `-max-target-answer-bytes`,
     `retry_after` in whole seconds; `now` is the wheel's clock. `refusals` counts by gate what a read has to
-    refuse itself.
+    refuse itself. `pace` is what all of them keep together.
     """
 
     memory: Memory
@@ -54,6 +55,7 @@ class Common:
     page_bytes: int
     retry_after: int
     refusals: MutableMapping[str, int]
+    pace: Pace
 
 
 class Read(NamedTuple):
@@ -94,7 +96,7 @@ class Reading:
         """The list, or why there is none. Cancelled, it gives up whatever it asks, and what it holds."""
         with ExitStack() as held:
             names = self._query.targets
-            entered = await _each(names, lambda name: self._enter(name, held))
+            entered = await self._each(names, lambda name: self._enter(name, held))
             admitted = {name: read for name, read in entered.items() if read is not None}
             if not admitted or (len(admitted) < len(names) and not self._query.partial):
                 return not_admitted("concurrency", self._common.retry_after)
@@ -106,12 +108,29 @@ class Reading:
                 return not_admitted(refused.gate, self._common.retry_after)
             held.callback(memory.close)
             oldest = Oldest(self._most, memory)
-            outcomes = await _each(admitted, lambda name: self._target(name, admitted[name], oldest))
+            outcomes = await self._each(admitted, lambda name: self._target(name, admitted[name], oldest))
+            await self._common.pace.step(WHOLE)
             # An estimate may have been the whole pool, and a slow browser have the answer for half an hour.
             memory.shrink_to(oldest.held)
             # Who asked for some has the others' items.
             found = self._judged({name: outcomes.get(name, outcome.NOT_ADMITTED) for name in names}, oldest)
             return found if isinstance(found, Interruption) else Read(found, held.pop_all())
+
+    async def _each(
+        self, names: Collection[str], work: Callable[[str], Coroutine[Any, Any, T]]
+    ) -> dict[str, T]:
+        """What `work` comes to for each name, for all of them at once, as the pace lets them begin."""
+
+        async def paced(name: str) -> T:
+            await self._common.pace.step()
+            return await work(name)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {name: group.create_task(paced(name)) for name in names}
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from None  # a fault of ours: it is logged by its own type
+        return {name: task.result() for name, task in tasks.items()}
 
     # The gates.
 
@@ -133,7 +152,7 @@ class Reading:
 
     async def _measure(self, admitted: Mapping[str, Entered]) -> int | None:
         """By a look at each target's first item, what all may need; None where none can be told."""
-        sizes = (await _each(admitted, lambda name: self._look(name, admitted[name]))).values()
+        sizes = (await self._each(admitted, lambda name: self._look(name, admitted[name]))).values()
         if all(size is None for size in sizes):
             return None
         return sum(GUESS if size is None else size for size in sizes)
@@ -217,16 +236,6 @@ class Reading:
         if all(found.kind is outcome.Kind.OK for found in outcomes.values()):
             self._common.memory.took(self._scope, oldest.held)
         return merged.merge(outcomes, oldest, self._query.limit)
-
-
-async def _each(names: Collection[str], work: Callable[[str], Coroutine[Any, Any, T]]) -> dict[str, T]:
-    """What `work` comes to for each name, for all of them at once."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = {name: group.create_task(work(name)) for name in names}
-    except ExceptionGroup as faults:
-        raise faults.exceptions[0] from None  # a fault of ours: it is logged by its own type
-    return {name: task.result() for name, task in tasks.items()}
 
 
 _TOO_LARGE = Interruption(

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from foyer.exchange.ports import Answer, FetchFailed
 from foyer.fleet import merged, query
+from foyer.fleet.pace import Pace
 from foyer.fleet.ports import NotAdmitted
 from foyer.fleet.query import Query
 from foyer.fleet.reading import Common, Read, Reading
@@ -114,6 +115,11 @@ class Entered:
             self._held.pop().places -= 1
 
 
+def soon(call: Callable[[], None]) -> None:
+    """A fleet is composed before there is a loop."""
+    asyncio.get_running_loop().call_soon(call)
+
+
 class Gates:
     """Each server's gate and a pool of so many bytes, which say what is held."""
 
@@ -184,7 +190,7 @@ class Fleet:
         for name, server in servers.items():
             server.name, server.gates = name, self.gates
         self.refusals = {"concurrency": 0, "memory": 0, "too-large": 0}
-        self.common = Common(self.gates, now, most, PAGE_BYTES, 3, self.refusals)
+        self.common = Common(self.gates, now, most, PAGE_BYTES, 3, self.refusals, Pace(soon))
 
     def asked(self, text: str = "") -> Query:
         found = query.read(text.encode(), self.servers.keys())
