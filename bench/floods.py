@@ -2,7 +2,7 @@
 the server's memory within 16 MiB of where it was, for every kind.
 
 What is fair on two cores: the server has one to itself. The API server, whoever measures, and the flood
-share the other, where the flood is nicer than the rest, so that it takes what they leave (nearly all) and
+share the other, where the flood stands behind the rest, so that it takes what they leave (nearly all) and
 they do not wait for it. And "quiet" is no idle machine: the same program is just as busy on the same core
 then, and sends to nobody. So what differs between the two is only what the server has to do for the flood.
 With more cores the flood has one of its own.
@@ -39,9 +39,6 @@ SLOWER = 3.0
 
 MORE = 16.0
 """MiB that the server may have more than before, meanwhile and afterwards."""
-
-NICE = 10
-"""Of the flood: a tenth of the share of who is not, and all of what they leave."""
 
 FLOODER, SOMEBODY = 1, range(2, 34)
 """People. foyer has all of its bounds, and so many share what is asked that none of them meets one."""
@@ -125,7 +122,7 @@ class Street:
         self._neighbour.line()
         target = Target(server.port, server.cookie, bench.session(FLOODER).csrf_token, ORIGIN)
         self._flooder = bench.python("bench.flooder", json.dumps(asdict(target)))
-        self._flooder.pin(flood, NICE)
+        self._flooder.pin(flood, behind=True)
 
     def rounds(self, kind: Kind, manner: Manner, amount: Amount) -> list[Seen]:
         """Rounds of a kind, each with its own quiet value just before."""

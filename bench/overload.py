@@ -1,7 +1,7 @@
 """What others notice where there is too much: probes of a replica that is full, and people at four targets of
 which a fifth is dead (spec 06, Overload). Both are times of a clock.
 
-As with floods, the server has a core to itself, and whoever floods is nicer than who is measured.
+As with floods, the server has a core to itself, and whoever floods stands behind who is measured.
 """
 
 import json
@@ -29,8 +29,6 @@ PROMPT = 250.0
 
 SLOWER = 1.3
 """Times what four targets take with a fifth that lives, with one that is dead."""
-
-NICE = 10
 
 OTHERS = ("one", "two", "three", "four")
 LIVES, STOPS, GONE = FIFTH = ("lives", "stops", "is-gone")
@@ -198,4 +196,4 @@ def _arrange(foyer: Running, others: list[Running], crowd: Running | None = None
     for running in others:
         running.pin(rest)
     if crowd is not None:
-        crowd.pin(rest, NICE)
+        crowd.pin(rest, behind=True)

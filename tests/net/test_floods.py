@@ -5,11 +5,18 @@ from itertools import count
 import pytest
 
 from foyer.exchange.ports import BrowserSide
-from foyer.net.browser import HEAD_TIME, SHORT_LINGER_TIME, UPLOAD_STEP, UPLOAD_TIME, BrowserConnection
+from foyer.net.browser import (
+    HEAD_TIME,
+    KNOWN_AFTER,
+    SHORT_LINGER_TIME,
+    UPLOAD_STEP,
+    UPLOAD_TIME,
+    BrowserConnection,
+)
 from foyer.net.connection import TURN_BYTES
 from foyer.net.wire import CHOKED, Wire
 from foyer.protocol.events import RequestHead, ResponseHead
-from foyer.protocol.floods import TURN_WORK, Flood
+from foyer.protocol.floods import HEAD_WORK, TURN_WORK, Flood
 from tests.net.offline import Offline, Transport
 from tests.support.raw_frames import GET, POST, PREFACE, Kind, data, frame, frames, headers, settings
 
@@ -114,8 +121,8 @@ def test_in_how_many_reads_a_flood_comes_makes_no_difference() -> None:
     flooding = browsers.connect()
     connection = flooding.connection  # type: ignore[attr-defined]
     for _ in range(6):  # as a read of TLS brings it, a record at a time
-        connection.received(NOTHING * (TURN_WORK - 5))
-    assert held(flooding) == (5 * TURN_WORK - 30) * len(NOTHING)
+        connection.received(NOTHING * (HEAD_WORK - 2))
+    assert held(flooding) == (6 * (HEAD_WORK - 2) - HEAD_WORK) * len(NOTHING)
     browsers.offline.run()
     assert held(flooding) == 0
 
@@ -129,7 +136,7 @@ def test_however_many_flood_they_have_one_turns_work_in_a_turn() -> None:
     while waiting:
         browsers.turn()
         left = sum(map(held, flooding))
-        assert waiting - left <= TURN_WORK * len(NOTHING)
+        assert waiting - left <= HEAD_WORK * len(NOTHING)
         waiting = left
     assert all(each.reads for each in flooding)
 
@@ -138,10 +145,53 @@ def test_they_take_turns() -> None:
     browsers = Browsers()
     flooding = [browsers.connect() for _ in range(3)]
     for each in flooding:
-        each.bring(NOTHING * 10 * TURN_WORK)
+        each.bring(NOTHING * 10 * HEAD_WORK)
     for _ in range(6):
         browsers.turn()
-    assert max(map(held, flooding)) - min(map(held, flooding)) <= TURN_WORK * len(NOTHING)
+    assert max(map(held, flooding)) - min(map(held, flooding)) <= HEAD_WORK * len(NOTHING)
+
+
+def begun_in_a_turn(browsers: Browsers, browser: Transport) -> list[int]:
+    """Of twenty requests that come at once, how many each turn begins."""
+    before = len(browsers.exchanges)
+    browser.bring(b"".join(browsers.another_head() for _ in range(20)))
+    begun = [len(browsers.exchanges) - before]
+    while sum(begun) < 20:
+        browsers.turn()
+        begun.append(len(browsers.exchanges) - before - sum(begun))
+    browsers.offline.run()
+    browser.take()
+    return [count for count in begun if count]
+
+
+def test_a_newcomers_requests_begin_one_a_turn_and_in_batches_once_it_is_known() -> None:
+    browsers = Browsers()
+    browser = browsers.connect()
+    assert begun_in_a_turn(browsers, browser) == [1] * 20
+    begun_in_a_turn(browsers, browser)
+    assert len(browsers.exchanges) > KNOWN_AFTER
+    begun = begun_in_a_turn(browsers, browser)
+    assert begun[0] == -(-TURN_WORK // HEAD_WORK)
+    assert set(begun[1:-1]) == {-(-(TURN_WORK // 2) // HEAD_WORK)}
+
+
+def test_of_one_who_broke_the_protocol_the_rest_is_read_and_not_looked_at() -> None:
+    browsers = Browsers()
+    browser = browsers.connect()
+    for _ in range(5):
+        browser.bring(PING * 200)
+        browsers.offline.run()
+    assert browsers.floods == ["ping"]
+    browser.take()
+    codec = browser.connection.codec  # type: ignore[attr-defined]
+    for _ in range(100):
+        browser.bring(bytes(TURN_BYTES))
+        assert not browser.reads, "a turn's worth"
+        browsers.offline.run()
+    assert (codec.held, browser.take()) == (0, b"")
+    browser.end()
+    browsers.offline.run()
+    assert browser.closing
 
 
 def test_what_waits_for_a_turn_is_not_added_to() -> None:
@@ -187,8 +237,9 @@ def test_a_flood_is_told_why_once_and_its_requests_are_over() -> None:
     browser = browsers.connect()
     browser.bring(headers(1, GET) + headers(3, POST, end=False))
     browsers.offline.run()
-    browser.bring(PING * 1_000)
-    browsers.offline.run()
+    for _ in range(5):
+        browser.bring(PING * 200)
+        browsers.offline.run()
     assert browsers.floods == ["ping"]
     assert [each.gone for each in browsers.exchanges] == [True, True]
     last = list(frames(browser.take()))[-1]

@@ -96,6 +96,30 @@ async def secured(context: ssl.SSLContext) -> AsyncIterator[Listening]:
         yield served
 
 
+# What is not wanted any more.
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@on_a_loop
+async def test_a_peer_to_whom_nobody_listens_still_hears_and_its_end_is_noticed(
+    context: ssl.SSLContext, tls: bool
+) -> None:
+    async with secured(context) if tls else listening(Wire) as served:
+        peer = await served.peer(browser_context("h2") if tls else None)
+        heard, wire = served.heard[0], served.accepted[0]
+        await peer.send(b"before")
+        await until(lambda: heard.data == b"before")
+        wire.deafen()
+        read = heard.read
+        await peer.send(bytes(100_000))
+        await until(lambda: heard.read >= read + 100_000)
+        wire.write(b"why")
+        assert await peer.receive() == b"why"
+        peer.close()
+        await until(lambda: heard.ends or heard.reasons)
+        assert heard.data == b"before"
+
+
 # Opening.
 
 
