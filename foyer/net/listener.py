@@ -11,8 +11,9 @@ from collections.abc import Callable
 from foyer.exchange.ports import Application
 from foyer.gate.wheel import Wheel
 from foyer.net.browser import BrowserConnection
+from foyer.net.tls import TLSWire
 from foyer.net.turn import Turn
-from foyer.net.wire import TLSWire, Wire
+from foyer.net.wire import Wire
 from foyer.protocol.h1 import Unread
 
 BACKLOG = 4096

@@ -22,8 +22,8 @@ from foyer.gate.wheel import Wheel
 from foyer.net.connection import CLOSING_TIME, Connection
 from foyer.net.health import Health
 from foyer.net.side import Sending, Side, UpstreamSide
+from foyer.net.tls import TLSWire
 from foyer.net.turn import Turn
-from foyer.net.wire import TLSWire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.floods import SERVER_TURN_WORK, Flood, FloodFault

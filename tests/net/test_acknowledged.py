@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from foyer.net.listener import server_context
-from foyer.net.wire import TLSWire, Wire
+from foyer.net.tls import TLSWire
+from foyer.net.wire import Wire
 from tests.net.sockets import Peer, on_a_loop, until
 from tests.net.test_wire import listening
 from tests.support.certs import ORIGIN_HOST, browser_context, write_certificate

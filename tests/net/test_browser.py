@@ -17,8 +17,9 @@ from foyer.exchange.ports import Answer, BrowserReceiver, BrowserSide
 from foyer.gate.wheel import Wheel
 from foyer.net.browser import BrowserConnection
 from foyer.net.listener import Listener, server_context
+from foyer.net.tls import TLSWire
 from foyer.net.turn import Turn
-from foyer.net.wire import TLSWire, Wire
+from foyer.net.wire import Wire
 from foyer.protocol.events import RequestHead, ResponseHead
 from foyer.protocol.h1 import H1Server
 from foyer.protocol.h2 import H2Server

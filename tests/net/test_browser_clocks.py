@@ -17,8 +17,9 @@ from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import BrowserReceiver, BrowserSide, UpstreamSide
 from foyer.net.browser import BrowserConnection
 from foyer.net.connection import CLOSING_TIME
+from foyer.net.tls import TLSWire
 from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, Upstream
-from foyer.net.wire import TLSWire, Wire
+from foyer.net.wire import Wire
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
 from tests.exchange.sides import BOUNDS, Pool, Services
 from tests.net.offline import Loop, Offline, Transport

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from foyer.net.listener import server_context
+from foyer.net.tls import TLSWire
 from foyer.net.turn import Turn
-from foyer.net.wire import TLSWire
 from tests.net.offline import Offline, Transport
 from tests.support.certs import ORIGIN_HOST, browser_context, write_certificate
 

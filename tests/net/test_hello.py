@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from foyer.net.hello import MOST, Hello
 from foyer.net.listener import server_context
-from foyer.net.wire import TLSWire
+from foyer.net.tls import TLSWire
 from tests.net.offline import Offline, Transport
 from tests.net.sockets import Heard
 from tests.support.certs import ORIGIN_HOST, authority, write_certificate

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from foyer.net.listener import server_context
+from foyer.net.tls import TLSWire
 from foyer.net.turn import Turn
 from foyer.net.upstream import client_context
-from foyer.net.wire import CHOKED, WRITE_HIGH, TLSWire, Wire
+from foyer.net.wire import CHOKED, WRITE_HIGH, Wire
 from tests.net.sockets import PATIENCE, End, Heard, Peer, descriptors, on_a_loop, until
 from tests.support.certs import (
     ORIGIN_HOST,

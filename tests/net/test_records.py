@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from foyer.net.connection import TURN_BYTES
 from foyer.net.listener import server_context
+from foyer.net.records import Records
+from foyer.net.tls import CONTENT_FOR_A_QUIET_RECORD
 from foyer.net.upstream import client_context
-from foyer.net.wire import CONTENT_FOR_A_QUIET_RECORD, Wire, _Records
+from foyer.net.wire import Wire
 from foyer.protocol.floods import Flood
 from tests.net.records import Sender12, Sender13, logged, randoms_and_master, secret
 from tests.net.sockets import Heard, Peer, on_a_loop, until
@@ -172,7 +174,7 @@ async def test_crumbs_have_a_turns_share_of_reading_and_a_small_buffer(
 def test_records_are_found_however_they_are_cut(sizes: list[int], cuts: list[int]) -> None:
     wire = b"".join(b"\x17\x03\x03" + size.to_bytes(2, "big") + bytes(size) for size in sizes)
     at = [0, *sorted(min(cut, len(wire)) for cut in cuts), len(wire)]
-    records = _Records()
+    records = Records()
     given_on, ended = b"", 0
     for begin, end in pairwise(at):
         for piece, count in records.groups(memoryview(wire)[begin:end]):
@@ -184,4 +186,4 @@ def test_records_are_found_however_they_are_cut(sizes: list[int], cuts: list[int
 
 def test_a_wire_is_given_no_more_records_at_a_time_than_it_can_be_stopped_after() -> None:
     wire = memoryview(b"\x17\x03\x03\0\x01x" * 100)
-    assert [count for _, count in _Records().groups(wire)] == [32, 32, 32, 4]
+    assert [count for _, count in Records().groups(wire)] == [32, 32, 32, 4]
