@@ -36,6 +36,7 @@ class Connection:
     """What both roles share: the sides' queues, the pauses, and the flush."""
 
     __slots__ = (
+        "_patient",
         "_pumping",
         "_read",
         "_ready",
@@ -55,6 +56,7 @@ class Connection:
         self.slot = -1
         self._ready: list[Side] = []  # with something to send, each once; a deque is 700 octets
         self._touched = False
+        self._patient = False  # touched, for a later turn
         self._pumping = False
         self._waiting = False  # for a turn to go on
         self._read = 0  # bytes in this turn
@@ -91,6 +93,12 @@ class Connection:
         if not self._touched:
             self._touched = True
             self.turn.touch(self)
+
+    def touch_patiently(self) -> None:
+        """Flushes within a few turns: for what nobody waits for."""
+        if not self._touched and not self._patient:
+            self._patient = True
+            self.turn.touch_patiently(self)
 
     def enqueue(self, side: Side) -> None:
         """`side` has something to send."""
@@ -139,7 +147,7 @@ class Connection:
 
     def _turn_over(self) -> None:
         """What comes is another turn's. Of a connection that waits for one, what it has sent still counts."""
-        self._touched = False
+        self._touched = self._patient = False
         self._read = 0
         if not self._waiting:
             self._sent = 0

@@ -11,9 +11,17 @@ reads of a hundred targets: those have a third.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
+
+PATIENCE = 8
+"""Turns that bytes may wait for company which nobody waits for: as a session ends with its streams, each of
+them is given up on some connection to the API server, and hundreds end at once."""
+
+SHARE = 0.5
+"""Of the time that others took since a line's last work, what it takes now: one connection's at least."""
 
 
 class Flushed(Protocol):
@@ -37,17 +45,26 @@ class Unfinished(Protocol):
 
 
 class _Line:
-    """Connections that have not finished. The first goes on each turn, and stands behind again if it must."""
+    """Connections that have not finished. The first goes on each turn, and stands behind again if it must.
 
-    __slots__ = ("_flush", "_loop", "_waiting")
+    Where a turn is long because of others, who are served as they come, more than the first go on, or a
+    replica that is full would keep a newcomer waiting for as many such turns as there are before them.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, flush: Callable[[], None]) -> None:
+    __slots__ = ("_clock", "_flush", "_loop", "_since", "_waiting")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, flush: Callable[[], None], clock: Callable[[], float]
+    ) -> None:
         self._loop = loop
         self._flush = flush
+        self._clock = clock
         self._waiting: deque[Unfinished] = deque()
+        self._since = 0.0  # when it last stopped working, or somebody began to wait
 
     def join(self, connection: Unfinished, *, ahead: bool) -> None:
         if not self._waiting:
+            self._since = self._clock()
             self._loop.call_soon(self._go_on)
         # Behind the first, who goes on now or is about to.
         self._waiting.insert(1 if ahead else len(self._waiting), connection)
@@ -56,35 +73,65 @@ class _Line:
         # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
         # with a request while a flood has its share.
         self._flush()
+        now = self._clock()
+        until = now + SHARE * (now - self._since)
+        for _ in range(len(self._waiting)):
+            self._step()
+            if self._clock() >= until:
+                break
+        # Asked for after the flush of what went on has been: else that of the next would share its turn.
+        if self._waiting:
+            self._since = self._clock()
+            self._loop.call_soon(self._go_on)
+
+    def _step(self) -> None:
         connection = self._waiting[0]
         try:
             connection.go_on()
         except Exception as error:  # the outermost: one connection's fault is not the others'
             self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
             connection.failed()
-        # Asked for after the flush of what this one has queued: else two of them share the turn of that.
         self._waiting.popleft()
-        if self._waiting:
-            self._loop.call_soon(self._go_on)
 
 
 class Turn:
     """The connections touched since the last flush, and those that have not finished."""
 
-    __slots__ = ("_browsers", "_handshakes", "_loop", "_touched", "_upstreams")
+    __slots__ = ("_browsers", "_handshakes", "_loop", "_patient", "_touched", "_turns", "_upstreams")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`clock` counts seconds, as they pass within a turn."""
         self._loop = loop
         self._touched: list[Flushed] = []
-        self._browsers = _Line(loop, self._flush)
-        self._upstreams = _Line(loop, self._flush)
-        self._handshakes = _Line(loop, self._flush)
+        self._patient: list[Flushed] = []
+        self._turns = 0  # for which they wait yet
+        self._browsers = _Line(loop, self._flush, clock)
+        self._upstreams = _Line(loop, self._flush, clock)
+        self._handshakes = _Line(loop, self._flush, clock)
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
         if not self._touched:
             self._loop.call_soon(self._flush)
         self._touched.append(connection)
+
+    def touch_patiently(self, connection: Flushed) -> None:
+        """Flushes `connection` within `PATIENCE` turns."""
+        if not self._patient:
+            self._turns = PATIENCE
+            self._loop.call_soon(self._wait)
+        self._patient.append(connection)
+
+    def _wait(self) -> None:
+        self._turns -= 1
+        if self._turns:
+            self._loop.call_soon(self._wait)
+        else:
+            patient, self._patient = self._patient, []
+            for connection in patient:
+                self.touch(connection)
 
     def _flush(self) -> None:
         touched, self._touched = self._touched, []

@@ -183,6 +183,7 @@ class UpstreamConnection(Connection):
     def _gone(self, side: UpstreamSide, failure: Failure) -> None:
         self._pool.health.failed(failure, self.turn.now())
         self._forget(side)
+        self.touch()
         side.receiver.upstream_gone(failure)
 
     # The codec's events.
@@ -224,6 +225,7 @@ class UpstreamConnection(Connection):
         if side.sending is not Sending.OVER:
             self.codec.reset(side.stream)
         self._forget(side)
+        self.touch()
 
     def reset(self, stream: int, failure: Failure) -> None:
         """The server gave the stream up."""
@@ -275,7 +277,10 @@ class UpstreamConnection(Connection):
         if side.stream > 0:
             self.codec.reset(side.stream)
         self._forget(side)
-        self.touch()
+        if self.codec.multiplexed and self.sides:
+            self.touch_patiently()
+        else:
+            self.touch()
 
     def drained(self, side: Side) -> None:
         assert isinstance(side, UpstreamSide)
@@ -302,7 +307,6 @@ class UpstreamConnection(Connection):
         side.paused = False
         self.codec.settle()
         self._since = self.turn.now()
-        self.touch()
         place, side.place = side.place, None
         if place is not None:
             place.close()

@@ -18,6 +18,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.within = 0.0  # seconds as they pass within turns: none, unless a test says so
         self.faults: list[str] = []
         self._soon: list[Callable[[], object]] = []
 
@@ -163,7 +164,7 @@ class Offline:
 
     def __init__(self) -> None:
         self.loop = Loop()
-        self.turn = Turn(cast(Any, self.loop))
+        self.turn = Turn(cast(Any, self.loop), lambda: self.loop.within)
         self.wheel = Wheel(self.loop.now)
 
     def run(self) -> None:

@@ -12,6 +12,7 @@ from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserReceiver, BrowserSide, ResponseBounds
 from foyer.net.browser import BrowserConnection
 from foyer.net.connection import QUANTUM, TURN_SENT
+from foyer.net.turn import PATIENCE, SHARE
 from foyer.net.wire import Wire
 from foyer.protocol.events import RequestHead, ResponseHead
 from foyer_native.inflate import Inflater
@@ -219,3 +220,93 @@ def test_sides_are_neighbours_on_one_connection_and_what_they_are_sent_in_a_turn
     assert [transport for transport, _ in turn] == [nine, one]
     *first, last = [side.neighbourhood for side in world.sides]
     assert len(set(first)) == 1 and last not in first
+
+
+# What waits for company.
+
+
+class Queued:
+    """Somebody with bytes to send."""
+
+    def __init__(self) -> None:
+        self.flushed = 0
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+    def failed(self) -> None:
+        raise AssertionError
+
+
+def test_what_nobody_waits_for_leaves_within_a_few_turns_with_all_that_came_meanwhile() -> None:
+    offline = Offline()
+    early, late, urgent = Queued(), Queued(), Queued()
+    offline.turn.touch_patiently(early)
+    turns = 0
+    while not early.flushed:
+        turns += 1
+        if turns == 3:
+            offline.turn.touch_patiently(late)
+            offline.turn.touch(urgent)
+        if turns == 5:
+            assert (urgent.flushed, late.flushed) == (1, 0)
+        soon, offline.loop._soon = offline.loop._soon, []
+        for call in soon:
+            call()
+    assert turns <= PATIENCE + 1
+    assert (early.flushed, late.flushed, urgent.flushed) == (1, 1, 1)
+    assert not offline.loop._soon
+
+
+# A line and the others.
+
+STEP, OTHERS = 0.001, 0.1
+"""Seconds that a step takes, and what the others have to do in a turn."""
+
+
+class Worker:
+    """Somebody in a line who is never done."""
+
+    def __init__(self, offline: Offline) -> None:
+        self._offline = offline
+        self.steps = 0
+
+    def go_on(self) -> None:
+        self.steps += 1
+        self._offline.loop.within += STEP
+        self._offline.turn.later(self)
+
+    def failed(self) -> None:
+        raise AssertionError
+
+
+def steps_a_turn(others: float, workers: int) -> list[int]:
+    """How much those in a line do in each turn, in all."""
+    offline = Offline()
+    line = [Worker(offline) for _ in range(workers)]
+    for worker in line:
+        offline.turn.later(worker)
+    found = []
+    for _ in range(5):
+        before = sum(worker.steps for worker in line)
+        offline.loop.within += others
+        soon, offline.loop._soon = offline.loop._soon, []
+        for call in soon:
+            call()
+        found.append(sum(worker.steps for worker in line) - before)
+    assert max(worker.steps for worker in line) - min(worker.steps for worker in line) <= 1, "in turn"
+    return found
+
+
+def test_a_line_takes_one_step_a_turn_while_the_others_have_little_to_do() -> None:
+    assert steps_a_turn(0.0, 200) == [1] * 5
+    assert steps_a_turn(STEP, 200) == [1] * 5
+
+
+def test_and_a_share_of_a_turn_that_they_make_long() -> None:
+    """Of a full replica's turns of 0.1 s, a newcomer behind 500 others would wait for 500."""
+    assert steps_a_turn(OTHERS, 200) == [pytest.approx(SHARE * OTHERS / STEP, abs=1)] * 5
+
+
+def test_but_each_that_waits_goes_on_once_a_turn_at_most() -> None:
+    assert steps_a_turn(OTHERS, 3) == [3] * 5

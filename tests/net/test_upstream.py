@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from foyer.net.upstream import CONNECT_TIME, PING_TIME, POOLED_TIME, QUIET_TIME, UpstreamConnection
 from foyer.protocol.events import Failure
 from tests.net.pools import Asker, Held, Served, Server
-from tests.support.raw_frames import OK, data, headers
+from tests.support.raw_frames import OK, data, headers, reset
 
 
 @pytest.fixture
@@ -176,6 +176,25 @@ def test_a_cancelled_exchange_gives_its_place_to_the_next(server: Server) -> Non
     server.move()
     assert second.has_place()
     assert places(server)[0] == 1
+
+
+def test_resets_of_exchanges_that_end_one_after_the_other_leave_in_one_write(server: Server) -> None:
+    """A session's end gives up each of its streams, and hundreds of sessions may end at once."""
+    askers = [server.ask() for _ in range(6)]
+    served = server.served[0]
+    served.establish("h2", 10)
+    written = served.wire.written
+    written_by_turn = []
+    for asker in askers[:4]:
+        assert asker.side is not None
+        asker.side.cancel()
+        soon, server.offline.loop._soon = server.offline.loop._soon, []
+        for call in soon:
+            call()
+        written_by_turn.append(served.wire.written - written)
+    assert written_by_turn == [0] * 4
+    server.offline.run()
+    assert served.wire.written - written == 4 * len(reset(1))
 
 
 def test_a_cancelled_http1_exchange_ends_its_connection(server: Server) -> None:
