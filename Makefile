@@ -60,7 +60,7 @@ demo: $(RUN) ## set everything up and run the demonstration
 test: $(DEV) ## set up and run the tests
 	@echo "test: pytest, on every core"
 	@rm -f .coverage .coverage.*
-	@$(PY) -m pytest -n auto --dist loadgroup --durations=10 --cov --cov-report= $(PYTEST)
+	@$(PY) -m pytest -n auto --durations=10 --cov --cov-report= $(PYTEST)
 
 # That imports point one way is a test too (tests/test_imports.py).
 check: $(E2E) format-check lint types test coverage ## the whole gate: format, lint, types, imports, tests, coverage

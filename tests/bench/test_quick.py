@@ -7,16 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench.__main__ import PARTS
 from bench.kinds import KINDS, MOST, Attacker
 from foyer.protocol.floods import Flood
 
 ROOT = Path(__file__).parents[2]
-
-# One run serves all of these: on one worker, or each would make its own.
-pytestmark = pytest.mark.xdist_group("bench")
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,52 +21,48 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
-    """What a run of everything prints, having ended well, and what it writes."""
-    path = tmp_path_factory.mktemp("bench") / "folder" / "bench.json"
+ROWS = [
+    "exchange / codecs",
+    "exchange and what decides / codecs",
+    "a browser's over h1",
+    "a browser's over h2",
+    "KiB over h1",
+    "KiB over h2",
+    "KiB more over h2, from gzip",
+    "foyer / the same in memory",
+    "goref, the yardstick, is not here",
+    "nginx, the floor, is not here",
+    "foyer, 401, no session",
+    "foyer, plain",
+    "foyer, from gzip",
+    "foyer_native",
+    "cookie, open, still live",
+    "99 of 100, what foyer ran of that",
+    "of that where it lives",
+    *(kind.name for kind in KINDS),
+]
+"""What some rows of what is printed begin with, in every part."""
+
+
+def test_a_run_of_everything_prints_each_measurement_and_writes_what_it_prints(tmp_path: Path) -> None:
+    """One test, for one run: it takes most of a minute."""
+    path = tmp_path / "folder" / "bench.json"
     ended = bench("--json", str(path))
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout, json.loads(path.read_text())
+    printed, found = ended.stdout, json.loads(path.read_text())
+    assert [row for row in ROWS if row not in printed] == []
+    assert_aims_are_judged(printed, found)
+    assert_file_holds_what_is_printed(printed, found)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        "exchange / codecs",
-        "exchange and what decides / codecs",
-        "a browser's over h1",
-        "a browser's over h2",
-        "KiB over h1",
-        "KiB over h2",
-        "KiB more over h2, from gzip",
-        "foyer / the same in memory",
-        "goref, the yardstick, is not here",
-        "nginx, the floor, is not here",
-        "foyer, 401, no session",
-        "foyer, plain",
-        "foyer, from gzip",
-        "foyer_native",
-        "cookie, open, still live",
-        "99 of 100, what foyer ran of that",
-        "of that where it lives",
-        *(kind.name for kind in KINDS),
-    ],
-)
-def test_every_measurement_is_printed(run: tuple[str, dict[str, Any]], row: str) -> None:
-    assert row in run[0]
-
-
-def test_an_aim_says_whether_it_holds(run: tuple[str, dict[str, Any]]) -> None:
-    printed, found = run
+def assert_aims_are_judged(printed: str, found: dict[str, Any]) -> None:
     rows = [row for table in found["tables"] for row in table["rows"] if row["aim"]]
     assert len(rows) >= 15
     assert printed.count(": holds") + printed.count(": MISSED") == len(rows)
     assert all(isinstance(row["holds"], bool) for row in rows)
 
 
-def test_the_file_holds_what_is_printed(run: tuple[str, dict[str, Any]]) -> None:
-    printed, found = run
+def assert_file_holds_what_is_printed(printed: str, found: dict[str, Any]) -> None:
     assert found["quick"] is True
     assert len(found["tables"]) >= len(PARTS)
     for table in found["tables"]:

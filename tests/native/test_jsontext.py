@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from foyer_native.jsontext import compact, elements, measure, members, pairs, without
 from tests.support import jsontext_twin as twin
-from tests.support.allocations import allocations
+from tests.support.allocations import LITTLE, allocations
 
 SPACE = st.text(alphabet=" \t\r\n", max_size=3)
 NUMBERS = st.from_regex(
@@ -301,10 +301,10 @@ def test_a_walk_costs_no_more_than_its_place_however_many_parts_there_are() -> N
         assert measure(array) == (many, 2 * many)
         assert sum(1 for _ in pairs(objects)) == 2 * many
         assert members(objects, ("a", "b"))["a"][2] < members(objects, ("a", "b"))["b"][0]
-    assert made.most < 16 * 1024
+    assert made.most < LITTLE
     with allocations() as made:
         assert without(objects, ("a", "b"), 1, len(objects) - 1) == b""
-    assert made.most < len(objects) + 16 * 1024
+    assert made.most < len(objects) + LITTLE
 
 
 @pytest.mark.parametrize("names", [("ä",), tuple("abcdefghi")])

@@ -20,7 +20,7 @@ from foyer.protocol.floods import Flood
 from tests.net.records import Sender12, Sender13, logged, randoms_and_master, secret
 from tests.net.sockets import Heard, Peer, on_a_loop, until
 from tests.net.test_wire import Listening, dialled, secured
-from tests.support.certs import ORIGIN_HOST, browser_context, write_authority, write_certificate
+from tests.support.certs import ORIGIN_HOST, own_browser_context, write_authority, write_certificate
 from tests.support.certs import server_context as peers_context
 
 LIMIT = int(Flood.KEY_UPDATE.burst)
@@ -37,7 +37,7 @@ def context(tmp_path: Path) -> ssl.SSLContext:
 @asynccontextmanager
 async def a_browser(context: ssl.SSLContext, folder: Path) -> AsyncIterator[Ended]:
     """A browser that is connected to a wire, and its hand for records."""
-    tls = browser_context("h2")
+    tls = own_browser_context("h2")
     keys = logged(tls, folder, ssl.TLSVersion.TLSv1_3)
     async with secured(context) as served:
         peer = await served.peer(tls)
@@ -115,7 +115,7 @@ async def test_key_updates_now_and_then_are_answered_for_ever(
 @on_a_loop
 async def test_attempts_at_a_renegotiation_have_an_end(context: ssl.SSLContext, tmp_path: Path) -> None:
     """Each is refused by a warning, which costs as much as a ping; RFC 9113 section 9.2.1 forbids them."""
-    tls = browser_context("h2")
+    tls = own_browser_context("h2")
     keys = logged(tls, tmp_path, ssl.TLSVersion.TLSv1_2)
     async with secured(context) as served:
         peer, sender = await _over_tls_1_2(served, tls, keys)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foyer.streams import lists
-from tests.support.allocations import allocations
+from tests.support.allocations import LITTLE, allocations
 
 PODS = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "continue": "next"}}
 
@@ -108,7 +108,7 @@ def test_a_page_of_the_smallest_items_takes_no_more_memory_than_one_of_large_one
         assert listed is not None
         assert listed.measure() == (many, 2 * many)
         assert sum(1 for _ in listed.items()) == many
-    assert made.most < 16 * 1024
+    assert made.most < LITTLE
 
 
 def test_members_of_a_list_that_nobody_looks_for_take_no_memory() -> None:
@@ -120,7 +120,7 @@ def test_members_of_a_list_that_nobody_looks_for_take_no_memory() -> None:
     with allocations() as made:
         listed = lists.read(content)
         assert listed is not None and listed.token == "next"
-    assert made.most < 16 * 1024
+    assert made.most < LITTLE
 
 
 @pytest.mark.parametrize(

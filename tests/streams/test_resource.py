@@ -6,7 +6,7 @@ from foyer.streams import resource
 from foyer.streams.resource import LONGEST
 from foyer_native.jsontext import compact
 from tests.streams.following import config_map, secret
-from tests.support.allocations import allocations
+from tests.support.allocations import LITTLE, allocations
 from tests.support.jsontext_twin import decode
 
 
@@ -69,7 +69,7 @@ def test_members_that_nobody_looks_for_take_no_memory() -> None:
     with allocations() as made:
         found = resource.read(text)
         assert found is not None and found.uid == "u1"
-    assert made.most < 16 * 1024
+    assert made.most < LITTLE
 
 
 def test_of_a_repeated_name_the_last_counts() -> None:

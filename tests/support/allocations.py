@@ -5,6 +5,9 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LITTLE = 256 * 1024
+"""Bytes: whoever measures coverage has some of them, and what is looked for are megabytes."""
+
 
 class Allocations:
     """Bytes beyond what there was before: how many at once at `most`, and how many still, behind it."""

@@ -50,6 +50,11 @@ def server_context(alpn: str, host: str = UPSTREAM_HOST, *, ca: trustme.CA | Non
 
 @cache
 def browser_context(alpn: str) -> ssl.SSLContext:
+    """The one that all browsers share: whoever changes something takes `own_browser_context`."""
+    return own_browser_context(alpn)
+
+
+def own_browser_context(alpn: str) -> ssl.SSLContext:
     """A browser's context that trusts the authority and offers one protocol."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     authority().configure_trust(context)
