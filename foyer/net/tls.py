@@ -126,12 +126,10 @@ class TLSWire(Wire):
 
     def _wait(self, turn: Turn) -> None:
         """For the turn of the handshake's next step."""
-        if self._hostname is not None:
-            turn.shake_hands(self)
-        else:
-            # Half a handshake holds 30 KiB, and its other half is a tenth of the work: the second step is
-            # ahead of those who begin. No further one, or whoever comes in crumbs would always be.
-            turn.later(self, ahead=self._taken == 1)
+        server = self._hostname is not None
+        # Half a handshake holds 30 KiB, its other half is a tenth of the work: a newcomer's second step is
+        # ahead of those who begin. No further one, or whoever comes in crumbs would always be.
+        turn.shake_hands(self, server=server, ahead=not server and self._taken == 1)
 
     def go_on(self) -> None:
         """The handshake's turn has come."""

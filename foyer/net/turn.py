@@ -51,7 +51,7 @@ class _Line:
     replica that is full would keep a newcomer waiting for as many such turns as there are before them.
     """
 
-    __slots__ = ("_clock", "_flush", "_loop", "_since", "_waiting")
+    __slots__ = ("_called", "_clock", "_flush", "_loop", "_since", "_waiting")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, flush: Callable[[], None], clock: Callable[[], float]
@@ -60,38 +60,52 @@ class _Line:
         self._flush = flush
         self._clock = clock
         self._waiting: deque[Unfinished] = deque()
+        self._called = False  # the next turn's work, or its rest, has been asked for
         self._since = 0.0  # when it last stopped working, or somebody began to wait
 
     def join(self, connection: Unfinished, *, ahead: bool) -> None:
-        if not self._waiting:
-            self._since = self._clock()
-            self._loop.call_soon(self._go_on)
+        if not self._called:
+            self._call()
         # Behind the first, who goes on now or is about to.
         self._waiting.insert(1 if ahead else len(self._waiting), connection)
+
+    def begin(self, connection: Unfinished, *, ahead: bool) -> None:
+        """The same; but where the line rests, this is its work in this turn."""
+        if self._called:
+            self.join(connection, ahead=ahead)
+        else:
+            self._call()
+            self._work(connection)
+
+    def _call(self) -> None:
+        self._called = True
+        self._since = self._clock()
+        self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
         # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
         # with a request while a flood has its share.
         self._flush()
+        if not self._waiting:
+            self._called = False
+            return
         now = self._clock()
         until = now + SHARE * (now - self._since)
         for _ in range(len(self._waiting)):
-            self._step()
+            self._work(self._waiting[0])
+            self._waiting.popleft()
             if self._clock() >= until:
                 break
-        # Asked for after the flush of what went on has been: else that of the next would share its turn.
-        if self._waiting:
-            self._since = self._clock()
-            self._loop.call_soon(self._go_on)
+        # Asked for after the flush of what went on has been: else that of the next would share its turn. And
+        # though nobody waits: what comes in the rest of this turn is the next one's.
+        self._call()
 
-    def _step(self) -> None:
-        connection = self._waiting[0]
+    def _work(self, connection: Unfinished) -> None:
         try:
             connection.go_on()
         except Exception as error:  # the outermost: one connection's fault is not the others'
             self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
             connection.failed()
-        self._waiting.popleft()
 
 
 class Turn:
@@ -142,16 +156,14 @@ class Turn:
                 self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
                 connection.failed()
 
-    def later(self, connection: Unfinished, *, upstream: bool = False, ahead: bool = False) -> None:
-        """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn.
+    def later(self, connection: Unfinished, *, upstream: bool = False) -> None:
+        """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn."""
+        (self._upstreams if upstream else self._browsers).join(connection, ahead=False)
 
-        With `ahead` only after the first of them.
-        """
-        (self._upstreams if upstream else self._browsers).join(connection, ahead=ahead)
-
-    def shake_hands(self, connection: Unfinished) -> None:
-        """The same for a step of a handshake with a server, after those that wait."""
-        self._handshakes.join(connection, ahead=False)
+    def shake_hands(self, connection: Unfinished, *, server: bool, ahead: bool) -> None:
+        """Has `connection` take a step of its handshake, with a server or a newcomer: at once, or after those
+        that wait; with `ahead` only after the first of them."""
+        (self._handshakes if server else self._browsers).begin(connection, ahead=ahead)
 
     def now(self) -> float:
         """The loop's clock, in seconds."""

@@ -112,8 +112,38 @@ def turn(offline: Offline) -> None:
     assert not offline.loop.faults
 
 
-def test_of_all_newcomers_one_takes_a_step_a_turn(context: ssl.SSLContext) -> None:
+class Nothing:
+    """A step that does nothing."""
+
+    def go_on(self) -> None: ...
+
+    def failed(self) -> None:
+        raise AssertionError
+
+
+def spent(*, server: bool = False) -> Offline:
+    """A loop within a turn in which a line has done its work."""
     offline = Offline()
+    offline.turn.shake_hands(Nothing(), server=server, ahead=False)
+    return offline
+
+
+def test_where_nobody_waits_a_newcomers_step_is_taken_at_once(context: ssl.SSLContext) -> None:
+    offline = Offline()
+    newcomer, other = Newcomer(offline, context), Newcomer(offline, context)
+    for each in (newcomer, other):
+        each.shake()
+        each.say()
+    assert (newcomer.answered, other.answered) == (True, False)
+    assert newcomer.transport.reads
+    offline.run()
+    assert newcomer.shake()
+    newcomer.say(HELLO)
+    assert newcomer.heard.told == ["http/1.1", HELLO]
+
+
+def test_of_all_newcomers_one_takes_a_step_a_turn(context: ssl.SSLContext) -> None:
+    offline = spent()
     newcomers = [Newcomer(offline, context) for _ in range(5)]
     for newcomer in newcomers:
         assert not newcomer.shake()
@@ -136,9 +166,9 @@ class Begun:
 
 
 def test_a_newcomer_costs_no_tls_before_its_turn(context: ssl.SSLContext) -> None:
-    offline, begun = Offline(), Begun(context)
+    offline, begun = spent(), Begun(context)
     newcomers = [Newcomer(offline, cast(ssl.SSLContext, begun)) for _ in range(3)]
-    assert not offline.loop.run()
+    assert begun.handshakes == 0
     for newcomer in newcomers:
         newcomer.shake()
         newcomer.say()
@@ -161,7 +191,7 @@ def test_a_handshake_waits_for_its_turn_among_floods_and_they_for_theirs(context
 
 
 def test_who_has_begun_a_handshake_ends_it_before_others_begin(context: ssl.SSLContext) -> None:
-    offline = Offline()
+    offline = spent()
     first, second, third = newcomers = [Newcomer(offline, context) for _ in range(3)]
     for newcomer in newcomers:
         newcomer.shake()
@@ -197,7 +227,7 @@ def test_but_who_comes_in_crumbs_is_ahead_of_others_once(context: ssl.SSLContext
 
 
 def test_nothing_more_is_read_of_a_newcomer_whose_step_waits(context: ssl.SSLContext) -> None:
-    offline = Offline()
+    offline = spent()
     newcomer = Newcomer(offline, context)
     assert not newcomer.shake()
     newcomer.say()
@@ -213,6 +243,7 @@ def test_what_comes_with_the_last_step_is_heard_with_it(context: ssl.SSLContext)
     newcomer.say()
     offline.run()
     assert newcomer.shake()
+    offline.turn.shake_hands(Nothing(), server=False, ahead=False)
     newcomer.say(HELLO)
     assert newcomer.heard.told == [], "not before its turn"
     offline.run()
@@ -295,7 +326,7 @@ def test_of_all_handshakes_with_servers_one_takes_a_step_a_turn_and_no_turn_of_o
     context: ssl.SSLContext,
 ) -> None:
     """One person may cause thousands, with reads of many targets."""
-    offline = Offline()
+    offline = spent(server=True)
     flood, answer = Waiting(offline.turn), Waiting(offline.turn, upstream=True)
     offline.turn.later(flood)
     offline.turn.later(answer, upstream=True)
@@ -309,7 +340,7 @@ def test_of_all_handshakes_with_servers_one_takes_a_step_a_turn_and_no_turn_of_o
 
 
 def test_nothing_more_is_read_of_a_server_whose_step_waits(context: ssl.SSLContext) -> None:
-    offline = Offline()
+    offline = spent(server=True)
     server = Server(offline, browser_context("http/1.1"), context)
     server.answer()
     assert not server.transport.reads
