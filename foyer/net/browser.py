@@ -205,8 +205,11 @@ class BrowserConnection(Connection):
         self.touch()
 
     def _has_enough(self, codec: H1Server | H2Server) -> bool:
-        """Pipelined requests are waiting to their limit: each answer makes room for one, not for a read."""
-        return not codec.multiplexed and codec.held > PIPELINE_LIMIT
+        """Pipelined requests are waiting to their limit: each answer makes room for one, not for a read.
+
+        What waits for a turn is no such thing: nothing is read until that has come, and nobody would resume.
+        """
+        return not codec.multiplexed and not codec.unfinished and codec.held > PIPELINE_LIMIT
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Runs a step of the codec; a breach of the protocol ends the connection."""

@@ -382,3 +382,17 @@ def uploading(browsers: Browsers, version: str) -> Transport:
     browser.bring(headers(1, POST, end=False))
     browsers.offline.run()
     return browser
+
+
+@pytest.mark.parametrize("size", [600, 1000, 5000])
+def test_an_upload_of_which_more_is_read_than_a_newcomer_has_work_for_goes_on(size: int) -> None:
+    browsers = Browsers()
+    browser = browsers.connect(b"POST /a HTTP/1.1\r\nHost: f\r\nTransfer-Encoding: chunked\r\n\r\n")
+    chunk = b"%x\r\n%b\r\n" % (size, bytes(size))
+    rest = chunk * (1_000_000 // size)
+    while rest:
+        assert browser.reads, "it has stopped for good"
+        while rest and browser.reads:
+            rest = rest[browser.bring(rest) :]
+        browsers.offline.run()
+    assert len(browsers.exchanges[0].content) == size * (1_000_000 // size)
