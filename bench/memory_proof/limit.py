@@ -54,7 +54,7 @@ class Cgroup:
             try:
                 self._folder.rmdir()
             except OSError:
-                time.sleep(0.1)
+                time.sleep(0.1)  # the kernel tells nobody when it has gone
             else:
                 return
 

@@ -64,7 +64,7 @@ class Person:
         """All that is said until there is an answer."""
         said = [self._ask()]
         while said[-1].after is not None and time.monotonic() + said[-1].after < deadline:
-            time.sleep(said[-1].after)
+            time.sleep(said[-1].after)  # as `Retry-After` asks: this person is one who keeps to it
             said.append(self._ask())
         return said
 

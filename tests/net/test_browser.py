@@ -315,7 +315,8 @@ async def test_nothing_is_left_of_a_connection_that_has_gone(
             for number in range(8):
                 await one_visit(listener.port, version, number, leave)
                 await until(lambda: not listener.connections)
-            assert len(alive(*KINDS)) <= before
+            # The rest of a turn may still hold one. A cycle would stay: nothing is collected meanwhile.
+            await until(lambda: len(alive(*KINDS)) <= before)
         finally:
             gc.enable()
         assert len(application.endings) == len(application.heads) >= 6

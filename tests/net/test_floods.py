@@ -396,3 +396,17 @@ def test_an_upload_of_which_more_is_read_than_a_newcomer_has_work_for_goes_on(si
             rest = rest[browser.bring(rest) :]
         browsers.offline.run()
     assert len(browsers.exchanges[0].content) == size * (1_000_000 // size)
+
+
+def test_so_does_one_that_comes_with_its_head_in_one_read_of_tls() -> None:
+    """It is told a record at a time, and the head is a newcomer's whole work."""
+    browsers = Browsers()
+    browser = browsers.connect(b"P")
+    connection = browser.connection  # type: ignore[attr-defined]
+    connection.received(b"OST /a HTTP/1.1\r\nHost: f\r\nContent-Length: 96000\r\n\r\n")
+    for _ in range(6):
+        connection.received(bytes(16_000))
+    assert not browser.reads
+    browsers.offline.run()
+    assert len(browsers.exchanges[0].content) == 96_000
+    assert browser.reads

@@ -120,7 +120,7 @@ class Account:
             visit = self._visits.get(request.token)
             # Of whom a visitor left before the answer came, the log has no number.
             if read != expected and (read or visit is None or not (visit.left or visit.reset)):
-                yield f"the proxy read another request than {request}"
+                yield f"the proxy read {read} and not {request}"
         if lines:
             yield f"the proxy has answers that were given to nobody: {lines}"
 
