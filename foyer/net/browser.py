@@ -178,7 +178,6 @@ class BrowserConnection(Connection):
 
     def received(self, data: bytes) -> None:
         """Bytes from the browser."""
-        self.has_read(len(data))
         if self.codec is None:
             if not self._sniffed:
                 self._begun = self.turn.now()
@@ -186,12 +185,14 @@ class BrowserConnection(Connection):
             data = self._sniffed + data
             if len(data) < len(_PREFACE) and _PREFACE.startswith(data):
                 self._sniffed = data
+                self.has_read(len(data))
                 return
             self._speak(H2Server(self) if data.startswith(_PREFACE) else self._http1())
             self._sniffed = b""
         codec = self.codec
         assert codec is not None
         if codec.closing:
+            self.has_read(len(data))
             return  # the rest of an upload whose answer was given
         now = self.turn.now()
         if not codec.held and not self.sides:
@@ -199,7 +200,8 @@ class BrowserConnection(Connection):
         self._guarded(lambda: codec.receive(data, now))
         self.wire.sparing = codec.unfinished
         if codec.unfinished:
-            self.later()
+            self._give_way()
+        self.has_read(len(data))
         if self._has_enough(codec):
             self.wire.pause()
         self.touch()
@@ -244,9 +246,13 @@ class BrowserConnection(Connection):
             self.touch()
         if codec.unfinished and not codec.closing and not self.wire.choked:
             now = self.turn.now()
+            if not self.sides:
+                self.wire.resume()  # an answer has made room: for what waits here, then for more
             # Half: what else this turn brings has waited for as long. And nobody but a benchmark pipelines.
             codec.work = self._share(TURN_WORK // 2) if codec.multiplexed else HEAD_WORK
             self._guarded(lambda: codec.proceed(now))
+            if self._has_enough(codec):
+                self.wire.pause()
             self.touch()  # what is left of it then waits again
         if not codec.unfinished or codec.closing:
             super().go_on()
@@ -423,21 +429,16 @@ class BrowserConnection(Connection):
             self._leave(codec)
         elif codec.unfinished:
             if not self.wire.choked:
-                self.later()
+                self._give_way()
         elif not self.sides and codec.held:
-            self._await_head(codec)
+            self._wheel.add(self, self._head_limit())  # for a head's rest
 
-    def _await_head(self, codec: H1Server | H2Server) -> None:
-        """Goes on with a pipelined request, or waits for a head's rest: no longer for being asked again."""
-        held = codec.held
-        now = self.turn.now()
-        self._guarded(lambda: codec.proceed(now))
-        if not self._has_enough(codec):
-            self.wire.resume()
-        if codec.held != held:
-            self.touch()
-        elif not codec.closing:
-            self._wheel.add(self, self._head_limit())
+    def _give_way(self) -> None:
+        """The rest of what was read is for a later turn, and the browser waits until then."""
+        if not self._waiting:
+            self._waiting = True
+            self.wire.busy(True)
+            self.turn.give_way(self)
 
     def _leave(self, codec: H1Server | H2Server) -> None:
         if self.sides:

@@ -3,11 +3,12 @@
 Calls between rooms only queue bytes. However many events one turn brings, a connection is then
 written to once, in one TLS record where it fits; and nothing re-enters.
 
-What a peer sent beyond its work for one turn waits here for later ones, a connection a turn: however
-many peers flood us, together they take no more of a turn than one. A newcomer's handshake stands in that
-line too. Servers stand in a line of their own: one connection of theirs carries what a hundred people wait
-for. So they do not wait for handshakes with servers either, of which one person may cause thousands, with
-reads of a hundred targets: those have a third.
+What a browser sent beyond its work for one turn waits here for later ones, a connection a turn: however
+many flood us, together they take no more of a turn than one. A newcomer's handshake stands in that line
+too, and it gives way to whoever is served in between. Those with more content than fits into a turn stand
+in another. So do servers: one connection of theirs carries what a hundred people wait for. They do not wait
+for handshakes with servers either, of which one person may cause thousands, with reads of a hundred targets:
+those have the last.
 """
 
 import asyncio
@@ -19,6 +20,14 @@ from typing import Protocol
 PATIENCE = 8
 """Turns that bytes may wait for company which nobody waits for: as a session ends with its streams, each of
 them is given up on some connection to the API server, and hundreds end at once."""
+
+QUIET = 0.00015
+"""Seconds for which nobody else has had work before a line that gives way goes on. An API server that is near
+has answered by then, and its answer does not stand behind a step of somebody's flood, twice as long as that:
+beside one a small GET took 3 times as long as else, and takes 1.5 times."""
+
+GIVES_WAY = 0.0005
+"""Seconds after its last work when it goes on all the same: then it has two fifths of a loop that is full."""
 
 SHARE = 0.5
 """Of the time that others took since a line's last work, what it takes now: one connection's at least."""
@@ -51,14 +60,14 @@ class _Line:
     replica that is full would keep a newcomer waiting for as many such turns as there are before them.
     """
 
-    __slots__ = ("_called", "_clock", "_flush", "_loop", "_since", "_waiting")
+    __slots__ = ("_called", "_clock", "_gives_way", "_loop", "_since", "_turn", "_waiting")
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, flush: Callable[[], None], clock: Callable[[], float]
-    ) -> None:
-        self._loop = loop
-        self._flush = flush
-        self._clock = clock
+    def __init__(self, turn: "Turn", *, gives_way: bool = False) -> None:
+        """With `gives_way` it works once nobody else has for `QUIET`, or `GIVES_WAY` after it last did."""
+        self._turn = turn
+        self._loop = turn.loop
+        self._clock = turn.clock
+        self._gives_way = gives_way
         self._waiting: deque[Unfinished] = deque()
         self._called = False  # the next turn's work, or its rest, has been asked for
         self._since = 0.0  # when it last stopped working, or somebody began to wait
@@ -85,17 +94,23 @@ class _Line:
     def _go_on(self) -> None:
         # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
         # with a request while a flood has its share.
-        self._flush()
+        self._turn.flush()
         if not self._waiting:
             self._called = False
             return
         now = self._clock()
+        if self._gives_way and now < min(self._turn.worked_at + self._turn.quiet, self._since + GIVES_WAY):
+            # Until then the loop is kept awake: it has no finer timer than a millisecond.
+            self._loop.call_soon(self._go_on)
+            return
         until = now + SHARE * (now - self._since)
         for _ in range(len(self._waiting)):
             self._work(self._waiting[0])
             self._waiting.popleft()
             if self._clock() >= until:
                 break
+        if self._gives_way:
+            self._turn.flush_own()  # it does not give way to itself
         # Asked for after the flush of what went on has been: else that of the next would share its turn. And
         # though nobody waits: what comes in the rest of this turn is the next one's.
         self._call()
@@ -111,60 +126,90 @@ class _Line:
 class Turn:
     """The connections touched since the last flush, and those that have not finished."""
 
-    __slots__ = ("_browsers", "_handshakes", "_loop", "_patient", "_touched", "_turns", "_upstreams")
+    __slots__ = (
+        "_asking",
+        "_carrying",
+        "_patient",
+        "_servers",
+        "_servers_handshakes",
+        "_touched",
+        "_turns",
+        "clock",
+        "loop",
+        "quiet",
+        "worked_at",
+    )
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.perf_counter
+        self,
+        loop: asyncio.AbstractEventLoop,
+        clock: Callable[[], float] = time.perf_counter,
+        quiet: float = QUIET,
     ) -> None:
         """`clock` counts seconds, as they pass within a turn."""
-        self._loop = loop
+        self.loop = loop
+        self.clock = clock
+        self.quiet = quiet
+        self.worked_at = -quiet  # when a flush last had work that was not one's who gives way
         self._touched: list[Flushed] = []
         self._patient: list[Flushed] = []
         self._turns = 0  # for which they wait yet
-        self._browsers = _Line(loop, self._flush, clock)
-        self._upstreams = _Line(loop, self._flush, clock)
-        self._handshakes = _Line(loop, self._flush, clock)
+        self._asking = _Line(self, gives_way=True)
+        self._carrying = _Line(self)
+        self._servers = _Line(self)
+        self._servers_handshakes = _Line(self)
 
     def touch(self, connection: Flushed) -> None:
         """Flushes `connection` once this turn's events have been handled. Called once a turn."""
         if not self._touched:
-            self._loop.call_soon(self._flush)
+            self.loop.call_soon(self.flush)
         self._touched.append(connection)
 
     def touch_patiently(self, connection: Flushed) -> None:
         """Flushes `connection` within `PATIENCE` turns."""
         if not self._patient:
             self._turns = PATIENCE
-            self._loop.call_soon(self._wait)
+            self.loop.call_soon(self._wait)
         self._patient.append(connection)
 
     def _wait(self) -> None:
         self._turns -= 1
         if self._turns:
-            self._loop.call_soon(self._wait)
+            self.loop.call_soon(self._wait)
         else:
             patient, self._patient = self._patient, []
             for connection in patient:
                 self.touch(connection)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Flushes what was touched."""
+        if self._touched:
+            self.flush_own()
+            self.worked_at = self.clock()
+
+    def flush_own(self) -> None:
+        """The same, and nobody gives way to that."""
         touched, self._touched = self._touched, []
         for connection in touched:
             try:
                 connection.flush()
             except Exception as error:  # the outermost: one connection's fault is not the others'
-                self._loop.call_exception_handler({"message": "a flush failed", "exception": error})
+                self.loop.call_exception_handler({"message": "a flush failed", "exception": error})
                 connection.failed()
 
     def later(self, connection: Unfinished, *, upstream: bool = False) -> None:
         """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn."""
-        (self._upstreams if upstream else self._browsers).join(connection, ahead=False)
+        (self._servers if upstream else self._carrying).join(connection, ahead=False)
+
+    def give_way(self, connection: Unfinished) -> None:
+        """The same for what is beyond a browser's work for a turn, when others have had theirs."""
+        self._asking.join(connection, ahead=False)
 
     def shake_hands(self, connection: Unfinished, *, server: bool, ahead: bool) -> None:
         """Has `connection` take a step of its handshake, with a server or a newcomer: at once, or after those
         that wait; with `ahead` only after the first of them."""
-        (self._handshakes if server else self._browsers).begin(connection, ahead=ahead)
+        (self._servers_handshakes if server else self._asking).begin(connection, ahead=ahead)
 
     def now(self) -> float:
         """The loop's clock, in seconds."""
-        return self._loop.time()
+        return self.loop.time()

@@ -249,7 +249,6 @@ class H1Server(_H1):
 
     def _advance(self, now: float, *, pipelined: bool) -> None:
         self._now = now
-        self.unfinished = False
         try:
             while self._held and not self.closing:
                 if self.work <= 0:
@@ -258,13 +257,14 @@ class H1Server(_H1):
                 if not self._walk.done:
                     self._take_content()
                 elif not self._answered or not self._begin(pipelined):
-                    return
+                    break
                 else:
                     self.work -= HEAD_WORK
                     pipelined = True
         except ProtocolFault:
             self.closing = True
             raise
+        self.unfinished = False
 
     def _begin(self, pipelined: bool) -> bool:
         head = self._take_head()
@@ -386,6 +386,7 @@ class H1Server(_H1):
             self.closing = True
         elif self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
+            self.unfinished = bool(self._held)
 
     def reset(self, stream: int, *, no_error: bool = False) -> None:
         """Ends the response so that it cannot pass for whole: the connection closes as it stands."""

@@ -162,9 +162,10 @@ class SpokenWire(Wire):
 class Offline:
     """The loop, its clock, the turn and the wheel of one test."""
 
-    def __init__(self) -> None:
-        self.loop = Loop()
-        self.turn = Turn(cast(Any, self.loop), lambda: self.loop.within)
+    def __init__(self, loop: Loop | None = None, *, quiet: float = 0.0) -> None:
+        """Nobody gives way for `quiet` seconds of a clock that stands still, unless a test says so."""
+        self.loop = loop or Loop()
+        self.turn = Turn(cast(Any, self.loop), lambda: self.loop.within, quiet)
         self.wheel = Wheel(self.loop.now)
 
     def run(self) -> None:

@@ -120,9 +120,8 @@ class Browser:
 
     def __init__(self, tls: str | None = None, turned_away: Callable[[bytes], bytes] | None = None) -> None:
         """`tls` is the protocol that ALPN chooses; None is plain HTTP, where the first bytes tell."""
-        self.offline = Offline()
-        self.offline.loop = self.loop = CountedLoop()
-        self.offline.turn._loop = self.loop  # type: ignore[assignment]
+        self.loop = CountedLoop()
+        self.offline = Offline(self.loop)
         self.services = Services()
         self.exchanges: list[Exchange] = []
         self.heads: list[RequestHead] = []
