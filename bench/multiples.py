@@ -119,6 +119,12 @@ class Open:
     def delivered(self) -> Open:
         return self
 
+    def room(self) -> Open:
+        return self
+
+    def grow(self, size: int) -> int:
+        return size
+
     def close(self) -> None: ...
 
     def cancel(self) -> None: ...

@@ -75,6 +75,13 @@ class Line:
             self._waiting[share] = None
             self.wheel.add(share, until)
 
+    def take(self, share: Share) -> bool:
+        """Grants `share` now or not at all, whoever waits: they stay in their order, for what is left."""
+        if not self.fits(share.size):
+            return False
+        self._grant(share)
+        return True
+
     def leave(self, share: Share) -> None:
         """`share` waits no longer. It may have been what the others waited for."""
         if self._waiting.pop(share, self) is None:

@@ -71,6 +71,14 @@ class MemoryPool:
             return None
         return Reservation(self._line, size, granted, expired)
 
+    def take(self, size: int) -> Reservation | None:
+        """`size` bytes, at once or not at all, for what has come already and can wait in no line.
+
+        It goes before those who wait, as what grows does and for the same reason: it will be done.
+        """
+        reservation = Reservation(self._line, size, _untold, _untold)
+        return reservation if self._line.take(reservation) else None
+
 
 class Reservation(Told):
     """Bytes of the pool: `size` of them, once it is held."""
@@ -119,3 +127,7 @@ class Reservation(Told):
             self._lasts = False
             self._bytes.lasts(-self.size)
         super().leave()
+
+
+def _untold() -> None:
+    """Whoever takes some at once sees it."""

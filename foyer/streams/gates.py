@@ -2,7 +2,7 @@
 
 A snapshot holds its place and its memory until it has been delivered. Of a cache the place is held until it
 is complete, and the memory for as long as there is one. What comes is counted as it comes, so that what takes
-more than it was let in for takes more memory, or ends.
+more than it was let in for takes more memory, or ends. So does a large event on the watch behind a snapshot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from foyer.streams.budget import OpenSide
 from foyer.streams.errors import StreamError
 from foyer.streams.request import get
 from foyer.streams.scope import Scope
-from foyer.streams.snapshot import Entrant, Keeper, Refusal, Snapshot
+from foyer.streams.snapshot import Entrant, Keeper, Refusal, Room, Snapshot
+from foyer.streams.watch import MAX_EVENT_BYTES
 
 PASSED_ON = 2.2
 """Bytes of memory for a byte of a list that is passed on to one stream. Measured at its most, 2.0 for a list
@@ -38,6 +39,10 @@ KEPT = 4.2
 projection and 4.1 in all three for objects of 500 bytes, 1.2 and 2.2 for 20 KB; while a list comes, in one
 projection 3.4 of 500 bytes and 2.0 of 20 KB. Only a list of small objects that people wait for in all three
 takes more, 5.3, until it has come. (`python -m bench multiples`)"""
+
+UNFINISHED = 1.2
+"""Bytes of memory for a byte of an event that has yet to come whole: measured, 1.0 to 1.1. Its frame takes as
+much while it waits for a browser. In between it is there five times, but of all events only one at a time."""
 
 STEP = 256 * 1024
 """Bytes of memory by which a reservation grows at least."""
@@ -108,14 +113,22 @@ class Gates:
             not_admitted(gate.value, self.retry_after), errors.unavailable(_NOT_NOW, float(self.retry_after))
         )
 
+    def room(self) -> Room:
+        """As `foyer.streams.snapshot.Gates` has it."""
+        return _Room(self)
+
     def outgrown(self, key: str, size: int) -> StreamError:
         """What ends a snapshot that has taken `size` bytes, and finds no memory for more.
 
         That much is remembered of its scope: whoever reads it next asks for no less.
         """
         self.memory.estimates.took(key, size)
+        return self.no_memory(_NO_MORE)
+
+    def no_memory(self, words: str) -> StreamError:
+        """What ends a stream that finds none for what comes: a page may try again."""
         self.memory.refuse(Gate.MEMORY)
-        return errors.unavailable(_NO_MORE, float(self.retry_after))
+        return errors.unavailable(words, float(self.retry_after))
 
 
 class _Held:
@@ -226,8 +239,40 @@ class _Kept(_Held):
         super().close()
 
 
+class _Room:
+    """Of one stream of its own; what a cache has of an event counts as what it keeps."""
+
+    __slots__ = ("_gates", "_memory")
+
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+        self._memory: Reservation | None = None
+
+    def grow(self, size: int) -> int | StreamError:
+        """Takes twice as much, so that of the largest this is asked six times; or no more than has come."""
+        for room in (min(2 * size, MAX_EVENT_BYTES), size):
+            if self._takes(ceil(room * UNFINISHED)):
+                return room
+        return self._gates.no_memory(_NO_ROOM)
+
+    def _takes(self, need: int) -> bool:
+        """It has come already, and those who wait in line would wait for its end: at once, or not at all."""
+        if self._memory is None:
+            self._memory = self._gates.memory.pool.take(need)
+            return self._memory is not None
+        more = need - self._memory.size
+        return more <= 0 or self._memory.grow(more)
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+        memory, self._memory = self._memory, None
+        if memory is not None:
+            memory.close()
+
+
 _NOT_NOW = "foyer reads as much at once as it can, and did not get to this in time."
 _NO_MORE = "What is here takes more memory than foyer has left for it now."
+_NO_ROOM = "An object has changed that takes more memory than foyer has left for it now."
 _TOO_LARGE_WORDS = (
     "What is in this scope takes more than all the memory that foyer has for reads. Narrow the scope, or have"
     " -memory-pool raised."

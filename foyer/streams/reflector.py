@@ -28,7 +28,17 @@ from foyer.streams.errors import StreamError
 from foyer.streams.resource import SLICE_BYTES, Resource
 from foyer.streams.said import said
 from foyer.streams.scope import Scope
-from foyer.streams.watch import Bookmark, Change, Changed, Event, Failed, Fault, WatchReader, read_page
+from foyer.streams.watch import (
+    Bookmark,
+    Change,
+    Changed,
+    Event,
+    Failed,
+    Fault,
+    Unfinished,
+    WatchReader,
+    read_page,
+)
 
 STALL = 15.0
 """Seconds without a byte after which a snapshot is given up (spec 05)."""
@@ -57,6 +67,8 @@ class Step(Enum):
     """Leave the answer, and send a request for `target`."""
     CYCLE = "cycle"
     """The same, for another cycle: all that is there will be read anew."""
+    HOLD = "hold"
+    """`waiting` bytes of the event that comes are more than may be held: `may_hold` says how many may."""
     MORE = "more"
     """There is more in the page that was fed in: call `go_on` when it is the view's turn again."""
     END = "end"
@@ -161,6 +173,10 @@ class Reflector:
         """Bytes of a watch's event that has yet to come whole."""
         return self._reader.waiting
 
+    def may_hold(self, size: int) -> None:
+        """There is room for so many bytes of the event that comes."""
+        self._reader.room = size
+
     def answered(self, status: int, content: bytes, retry_after: float | None, now: float) -> Step:
         """A whole answer: any that is not 200, and one to a request that is `whole`.
 
@@ -251,6 +267,8 @@ class Reflector:
                 return Step.READ
             case Failed(what):
                 return self._outcome(answers.outcome(what.code, what), now)
+            case Unfinished():
+                return Step.HOLD
             case _:
                 return self._fault(event, now)
 

@@ -1,7 +1,8 @@
 """A snapshot as the read that it is: what lets it in, and what it holds then (spec 06, Read admission).
 
-What a source needs of read admission, which `foyer.streams.gates` gives it. No call waits; an entrant is told
-once, at once or later, unless it has cancelled.
+And an event on the watch behind it, while that is large and held. What a source needs of read admission,
+which `foyer.streams.gates` gives it. No call waits; an entrant is told once, at once or later, unless it has
+cancelled.
 """
 
 from __future__ import annotations
@@ -64,6 +65,16 @@ class Snapshot(Protocol):
         """Gives back what it holds. More than once is once."""
 
 
+class Room(Protocol):
+    """Memory for what has come of an event on an open watch, until it is whole and has been taken."""
+
+    def grow(self, size: int) -> int | StreamError:
+        """So many bytes have come: up to how many more may, unasked; else what the stream ends by."""
+
+    def close(self) -> None:
+        """Gives back what is held. More than once is once."""
+
+
 class Entrant(Protocol):
     """Whose snapshot it is. It contains its own faults."""
 
@@ -85,3 +96,6 @@ class Gates(Protocol):
 
     def enter(self, scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Cancellable:
         """Comes to them for a snapshot of `scope`, of which `keeper` keeps what there is."""
+
+    def room(self) -> Room:
+        """For an event that no snapshot counts. It holds nothing yet."""

@@ -26,12 +26,14 @@ from foyer.exchange.ports import Cancellable, UpstreamSide
 from foyer.interruption import Interruption
 from foyer.protocol.events import Failure, ResponseHead
 from foyer.session.seal import IdToken
+from foyer.streams.errors import StreamError
 from foyer.streams.reading import Reading
 from foyer.streams.reflector import STALL, Reflector, Step, View
 from foyer.streams.request import get, is_plain_json
 from foyer.streams.scope import Scope
 from foyer.streams.server import Server
-from foyer.streams.snapshot import Keeper, Look, Refusal
+from foyer.streams.snapshot import Keeper, Look, Refusal, Room
+from foyer.streams.watch import FREE_BYTES, MAX_EVENT_BYTES
 
 MAX_REFUSAL_BYTES = 64 * 1024
 """Of an answer that is no page and no watch: beyond, its status alone counts."""
@@ -100,6 +102,7 @@ class Source:
         "_reading",
         "_reflector",
         "_retry_after",
+        "_room",
         "_scope",
         "_server",
         "_side",
@@ -133,6 +136,7 @@ class Source:
         self._pending: Cancellable | None = None
         self._side: UpstreamSide | None = None
         self._reading: Reading | None = None
+        self._room: Room | None = None  # while a large event is coming, or has yet to be taken
         self._status = 0
         self._retry_after: float | None = None
         self._content = bytearray()  # pieces of two bytes would take fifty each in a list
@@ -174,6 +178,7 @@ class Source:
         """Leaves the API server, now. Nothing more is told to anybody."""
         self._leave(State.OVER)
         self._close_reading()
+        self._close_room()
         self._server.wheel.remove(self)
 
     def fault(self, error: Exception) -> None:
@@ -222,7 +227,9 @@ class Source:
 
     def _settle(self) -> None:
         """What is complete is over as a read once it has been taken: no more of it waits than of any answer,
-        which is what lets this go on."""
+        which is what lets this go on. So is a large event."""
+        if self._room is not None and not self._paused and self._reflector.waiting <= FREE_BYTES:
+            self._close_room()
         reading = self._reading
         if reading is None or self._reflector.in_snapshot:
             return
@@ -234,6 +241,25 @@ class Source:
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.close()
+
+    def _close_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None:
+            room.close()
+
+    def _hold(self) -> None:
+        """An event is large, and is not whole."""
+        if self._keeper is not None or self._reflector.in_snapshot:
+            self._reflector.may_hold(MAX_EVENT_BYTES)  # what its reading has taken is for this too
+            return
+        if self._room is None:
+            self._room = self._server.gates.room()
+            self._server.wheel.add(self, self._heard + STALL)
+        room = self._room.grow(self._reflector.waiting)
+        if isinstance(room, StreamError):
+            self._do(self._reflector.given_up(room))
+        else:
+            self._reflector.may_hold(room)
 
     # One request after the other.
 
@@ -287,6 +313,8 @@ class Source:
         match step:
             case Step.READ:
                 pass
+            case Step.HOLD:
+                self._hold()
             case Step.MORE:
                 self._become(State.SHOWING)
                 self._show_later()
@@ -422,11 +450,12 @@ class Source:
     def due(self, now: float) -> float | None:
         """Gives up an answer that does not come, and a snapshot that neither ends nor sends anything.
 
-        An open watch may be silent: whether its server is there is the connection's to find out. And for how
-        long a place is waited for is its finder's: an API server that was not asked yet has not stalled.
+        An open watch may be silent: whether its server is there is the connection's to find out. Not so in an
+        event that holds memory, for which others wait in line. And for how long a place is waited for is its
+        finder's: an API server that was not asked yet has not stalled.
         """
         open_watch = self.state is State.WATCHING and not self._reflector.in_snapshot
-        if open_watch or self.state is State.OVER:
+        if (open_watch and self._room is None) or self.state is State.OVER:
             return None
         if self._paused or self.state in _UNASKED:
             self._heard = now

@@ -1,8 +1,8 @@
 """What the API server sends, bytes split anywhere: the events of a watch, and the pages of a list.
 
 A watch is JSON texts, one a line (Kubernetes API concepts, "Efficient detection of changes"). Each is held
-until its line is whole, up to a bound; what is not JSON in UTF-8, or is no event, is upstream's fault and
-comes as a value, `Fault`, behind which nothing is read any more.
+until its line is whole, up to a bound, and a large one only where there is room for it; what is not JSON in
+UTF-8, or is no event, is upstream's fault and comes as a value, `Fault`, behind which nothing is read.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +14,15 @@ from foyer.streams.resource import Resource, inner, string
 from foyer.streams.said import Said, said
 from foyer_native.jsontext import compact, members
 
-MAX_EVENT_BYTES = 16 * 1024 * 1024
-"""One event of a watch. etcd lets an object have a tenth of it; other stores have their own mind."""
+MAX_EVENT_BYTES = 4 * 1024 * 1024
+"""One event of a watch. etcd takes objects of 1.5 MiB, and an API server bodies of twice as much, for in JSON
+they are larger (`MaxRequestBodyBytes`). An event is read in one turn of the loop, and whoever writes it has
+decided how many parts it has: 4 MiB of the worst take 45 ms, and 16 MiB 180."""
+
+FREE_BYTES = 64 * 1024
+"""Of an event that has yet to come whole, what is held without asking. Nearly all have less, so that no
+delivery of theirs comes to the pool; and two thousand streams hold 128 MiB so at the worst, no more than
+their connections do."""
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -58,18 +65,26 @@ class Fault(Enum):
     """Beyond the bound on one event."""
 
 
-Event: TypeAlias = Changed | Bookmark | Failed | Fault
+class Unfinished(NamedTuple):
+    """More has come of an event than there is room for: `size` bytes, and it is not whole."""
+
+    size: int
+
+
+Event: TypeAlias = Changed | Bookmark | Failed | Fault | Unfinished
 
 
 class WatchReader:
     """The events of one watch. At rest, between two of them, it holds nothing."""
 
-    __slots__ = ("_held", "_read")
+    __slots__ = ("_held", "_read", "room")
 
     def __init__(self, read: Callable[[bytes], Event] | None = None) -> None:
         """`read` makes an event of a line: `read_event`, or what does the same for less."""
         self._read = read or read_event
         self._held = bytearray()  # pieces of two bytes would take fifty each in a list
+        self.room = FREE_BYTES
+        """Bytes that may be held of the event that comes. Whoever makes more room for it says so here."""
 
     @property
     def waiting(self) -> int:
@@ -77,7 +92,10 @@ class WatchReader:
         return len(self._held)
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """The events that `data` completes, each read as it is asked for."""
+        """The events that `data` completes, each read as it is asked for.
+
+        Behind them `Unfinished`, each time that the next one has outgrown its room.
+        """
         first, *rest = data.split(b"\n")
         if not rest:
             yield from self._hold(first)
@@ -87,18 +105,23 @@ class WatchReader:
             self._held += first
             first = bytes(self._held)
             self._held = bytearray()
+            self.room = FREE_BYTES
         for line in (first, *rest):
             if len(line) > MAX_EVENT_BYTES:
                 yield Fault.TOO_LARGE
             elif line and not line.isspace():
                 yield self._read(line)
-        yield from self._hold(last)
+        if last:
+            yield from self._hold(last)
 
     def _hold(self, piece: bytes) -> Iterator[Event]:
         self._held += piece
-        if len(self._held) > MAX_EVENT_BYTES:
+        size = len(self._held)
+        if size > MAX_EVENT_BYTES:
             self._held = bytearray()
             yield Fault.TOO_LARGE
+        elif size > self.room:
+            yield Unfinished(size)
 
 
 _CHANGES = {f'"{change.value}"'.encode("ascii"): change for change in Change}

@@ -57,6 +57,25 @@ def test_one_who_would_fit_does_not_pass_one_who_does_not_yet() -> None:
     assert crowd.told == ["ada", "bob", "eve"]
 
 
+def test_who_takes_some_at_once_takes_what_is_free_and_changes_nobodys_order() -> None:
+    crowd = Crowd(4)
+    crowd.ask("ada", 2)
+    crowd.ask("bob", 3)
+    crowd.ask("eve", 1)
+    hasty, too_much = (Told(crowd.line, size, lambda: None, lambda: None) for size in (2, 1))
+    assert crowd.line.take(hasty)
+    assert not crowd.line.take(too_much)
+    assert (hasty.state, too_much.state) == (State.HELD, State.WAITING)
+    assert (crowd.line.taken, len(crowd.line)) == (4, 2)
+    too_much.close()
+    crowd.close("ada")
+    assert crowd.told == ["ada"]  # eve, who would fit, is still behind bob
+    hasty.close()
+    crowd.world.turn()
+    assert crowd.told == ["ada", "bob", "eve"]
+    assert crowd.line.taken == 4
+
+
 def test_one_who_comes_while_the_next_is_about_to_be_let_in_stands_behind() -> None:
     crowd = Crowd(1)
     crowd.ask("ada")

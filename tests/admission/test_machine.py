@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from foyer.admission.cap import Until
 from foyer.admission.memory import Refused, Want
+from foyer.admission.pool import Reservation
 from foyer.admission.reads import Read
 from foyer.exchange.ports import Expirable
 from foyer.protocol.events import Failure
@@ -126,6 +127,7 @@ class Gates(RuleBasedStateMachine):
         self.orders: list[list[int]] = [[], []]
         self.requests: list[Request] = []
         self.held: list[Held] = []
+        self.taken: list[Reservation] = []  # of what can wait in no line
 
     def next(self) -> int:
         self.number += 1
@@ -158,6 +160,14 @@ class Gates(RuleBasedStateMachine):
             self.requests.append(request)
             assert held.read is not None
             request.waiting = held.read.open(request, until=until)
+
+    @rule(size=st.integers(1, 4 * MIB))
+    def taken_at_once(self, size: int) -> None:
+        free = self.replica.pool.size - self.replica.pool.reserved
+        taken = self.replica.pool.take(size)
+        assert (taken is not None) is (size <= free)
+        if taken is not None:
+            self.taken.append(taken)
 
     # What becomes of it.
 
@@ -215,7 +225,7 @@ class Gates(RuleBasedStateMachine):
 
     @rule(which=WHICH, size=st.integers(0, 3 * MIB), shrink=st.booleans())
     def resize(self, which: int, size: int, shrink: bool) -> None:
-        some = [held.read.memory for held in self.held if held.read is not None]
+        some = [*self.taken, *(held.read.memory for held in self.held if held.read is not None)]
         if some:
             memory = some[which % len(some)]
             assert memory is not None
@@ -234,6 +244,11 @@ class Gates(RuleBasedStateMachine):
                 held.read.delivered()
             else:
                 held.close()
+
+    @rule(which=WHICH)
+    def given_back(self, which: int) -> None:
+        if self.taken:
+            self.taken.pop(which % len(self.taken)).close()
 
     @rule(seconds=st.integers(1, 15))
     def wait(self, seconds: int) -> None:
@@ -276,7 +291,7 @@ class Gates(RuleBasedStateMachine):
 
     @invariant()
     def memory_is_what_those_who_were_let_in_hold(self) -> None:
-        held = sum(held.bytes for held in self.held)
+        held = sum(held.bytes for held in self.held) + sum(taken.size for taken in self.taken)
         assert self.replica.pool.reserved == held <= self.replica.pool.size
 
     @invariant()
@@ -293,6 +308,8 @@ class Gates(RuleBasedStateMachine):
         """All leave; and nobody would wait any longer if they did not."""
         for held in self.held:
             held.give_up()
+        for taken in self.taken:
+            taken.close()
         for target in self.targets:
             for asked in [*target.connections.asked]:
                 if not asked.over:

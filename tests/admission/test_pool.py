@@ -135,6 +135,22 @@ def test_who_holds_some_grows_before_who_holds_none() -> None:
     assert gate.told == ["", "bob"]
 
 
+def test_what_can_wait_in_no_line_is_taken_at_once_or_not_at_all() -> None:
+    gate = Gate()
+    gate.ask(60, "ada")
+    gate.ask(50, "bob")
+    event = gate.pool.take(30)
+    assert event is not None
+    assert gate.pool.take(11) is None
+    assert (event.size, gate.pool.reserved, gate.pool.waiting) == (30, 90, 1)
+    assert event.grow(10)
+    assert not event.grow(1)
+    event.close()
+    event.close()
+    assert gate.pool.reserved == 60
+    assert gate.pool.take(101) is None
+
+
 def test_a_reservation_that_is_not_held_cannot_grow() -> None:
     gate = Gate()
     first = gate.ask(60)
@@ -179,7 +195,9 @@ def test_who_waited_for_too_long_is_told_so_and_holds_nothing() -> None:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["ask", "close", "grow", "shrink", "wait", "lasts"]), st.integers(0, 100)),
+    st.tuples(
+        st.sampled_from(["ask", "take", "close", "grow", "shrink", "wait", "lasts"]), st.integers(0, 100)
+    ),
     max_size=60,
 )
 
@@ -192,6 +210,12 @@ def test_no_more_is_reserved_than_there_is_and_no_byte_is_lost(steps: list[tuple
         match step:
             case "ask":
                 all_of_them.append(gate.ask(value))
+            case "take":
+                free = gate.pool.size - gate.pool.reserved
+                taken = gate.pool.take(value)
+                assert (taken is not None) is (value <= free)
+                if taken is not None:
+                    all_of_them.append(taken)
             case "wait":
                 gate.world.wait(value % 5)
             case "close" if some is not None:
@@ -208,6 +232,7 @@ def test_no_more_is_reserved_than_there_is_and_no_byte_is_lost(steps: list[tuple
                     lasting.add(some)
         gate.world.turn()
         assert 0 <= gate.pool.reserved <= gate.pool.size
+        assert gate.pool.reserved == sum(one.size for one in all_of_them if one.state is State.HELD)
         lasts = sum(one.size for one in lasting if one.state is State.HELD)
         assert gate.pool.passing == gate.pool.size - lasts
     for reservation in all_of_them:

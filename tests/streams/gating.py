@@ -18,6 +18,7 @@ class OpenGates:
     def __init__(self, open_side: OpenSide) -> None:
         self.open_side = open_side
         self.let_in: list[LetIn] = []
+        self.rooms: list[Roomy] = []
 
     def enter(self, scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Cancellable:
         snapshot = LetIn(self, kept=keeper is not None)
@@ -25,10 +26,15 @@ class OpenGates:
         entrant.admitted(snapshot)
         return Nothing()
 
+    def room(self) -> Roomy:
+        room = Roomy()
+        self.rooms.append(room)
+        return room
+
     @property
     def held(self) -> int:
-        """Snapshots that hold something."""
-        return sum(snapshot.held for snapshot in self.let_in)
+        """Snapshots and events that hold something."""
+        return sum(snapshot.held for snapshot in self.let_in) + sum(room.held > 0 for room in self.rooms)
 
 
 class LetIn:
@@ -60,6 +66,20 @@ class LetIn:
 
     def close(self) -> None:
         self.held = False
+
+
+class Roomy:
+    """Where there is room for every event."""
+
+    def __init__(self) -> None:
+        self.held = 0
+
+    def grow(self, size: int) -> int:
+        self.held = size
+        return size
+
+    def close(self) -> None:
+        self.held = 0
 
 
 class Nothing:

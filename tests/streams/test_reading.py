@@ -8,7 +8,7 @@ from foyer.streams.reading import Reading, State
 from foyer.streams.scope import Scope
 from foyer.streams.snapshot import Entrant, Keeper, Look, Refusal
 from tests.streams.following import opening
-from tests.streams.gating import Nothing
+from tests.streams.gating import Nothing, Roomy
 
 SCOPE = opening().scope
 REFUSAL = Refusal(Interruption(Reason.READ_TOO_LARGE, "no"), errors.internal("no"))
@@ -54,6 +54,9 @@ class Gates:
         elif self.at_once is not None:
             entrant.turned_away(self.at_once)
         return self
+
+    def room(self) -> Roomy:
+        raise AssertionError("a cycle's read is all that comes here")
 
     def cancel(self) -> None:
         self.cancelled += 1

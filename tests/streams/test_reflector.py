@@ -569,6 +569,27 @@ def test_what_cannot_be_read_ends_the_stream_for_now() -> None:
     assert listed.types == [UNAVAILABLE]
 
 
+def test_an_event_that_outgrows_its_room_waits_for_more_and_is_shown_once_it_is_whole() -> None:
+    following = live()
+    reflector = following.reflector
+    line = added(config_map(data=b'{"a":"%b"}' % (b"x" * 3 * watch.FREE_BYTES))) + b"\n"
+    first, second, third, rest = (
+        line[:9],
+        line[9 : watch.FREE_BYTES + 9],
+        line[watch.FREE_BYTES + 9 : -9],
+        line[-9:],
+    )
+    assert reflector.received(first, following.now) is Step.READ
+    assert reflector.received(second, following.now) is Step.HOLD
+    assert reflector.waiting == len(first + second)
+    reflector.may_hold(reflector.waiting + len(third))
+    assert reflector.received(third, following.now) is Step.READ
+    assert following.types == ["reset", "synced"]
+    assert reflector.received(rest, following.now) is Step.READ
+    assert following.types == ["reset", "synced", "added"]
+    assert reflector.waiting == 0
+
+
 def test_what_is_too_large_ends_it_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "MAX_EVENT_BYTES", 1000)
     following = live()

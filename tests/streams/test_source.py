@@ -30,7 +30,7 @@ from tests.streams.following import (
     page,
     status,
 )
-from tests.streams.gating import Nothing
+from tests.streams.gating import Nothing, Roomy
 from tests.streams.staged import JSON, Clocked, Staged
 
 SNAPSHOT = added(config_map()) + b"\n" + COMPLETE + b"\n"
@@ -562,6 +562,9 @@ class Closed:
     def enter(self, scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Nothing:
         entrant.turned_away(Refusal(Interruption(Reason.READ_TOO_LARGE, "no"), errors.internal("no")))
         return Nothing()
+
+    def room(self) -> Roomy:
+        raise AssertionError("nothing comes")
 
 
 def test_one_that_has_left_tells_nobody_anything() -> None:

@@ -7,7 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foyer.streams import watch
-from foyer.streams.watch import Bookmark, Change, Changed, Event, Failed, Fault, Page, WatchReader, read_page
+from foyer.streams.watch import (
+    FREE_BYTES,
+    Bookmark,
+    Change,
+    Changed,
+    Event,
+    Failed,
+    Fault,
+    Page,
+    Unfinished,
+    WatchReader,
+    read_page,
+)
 from tests.streams.following import (
     COMPLETE,
     added,
@@ -127,11 +139,66 @@ def test_the_events_are_the_same_wherever_their_bytes_are_cut(cuts: list[int]) -
     assert [event for piece in pieces for event in reader.feed(piece)] == read(CONTENT)
 
 
-def test_an_event_of_two_mebibytes_in_small_pieces_is_whole() -> None:
+def test_an_event_of_two_mebibytes_in_small_pieces_is_whole_and_says_when_it_outgrows_its_room() -> None:
     line = added(config_map(data=b'{"a":"%b"}' % (b"x" * (2 * 1024 * 1024)))) + b"\n"
     reader = WatchReader()
-    events = [event for at in range(0, len(line), 9000) for event in reader.feed(line[at : at + 9000])]
+    outgrown, events = list[int](), list[Event]()
+    for at in range(0, len(line), 9000):
+        for event in reader.feed(line[at : at + 9000]):
+            if isinstance(event, Unfinished):
+                assert event.size == reader.waiting > reader.room
+                outgrown.append(event.size)
+                reader.room = 2 * event.size
+            else:
+                events.append(event)
     assert events == read(line)
+    assert outgrown == [72_000, 153_000, 315_000, 639_000, 1_287_000]
+
+
+def test_what_a_read_of_the_connection_brings_whole_asks_for_no_room_however_large_it_is() -> None:
+    line = added(config_map(data=b'{"a":"%b"}' % (b"x" * (3 * FREE_BYTES)))) + b"\n"
+    assert [type(event) for event in read(line + line)] == [Changed, Changed]
+
+
+def test_room_is_made_for_one_event_and_not_for_the_next() -> None:
+    reader = WatchReader()
+    for _ in range(3):
+        assert list(reader.feed(b" " * FREE_BYTES)) == []
+        assert list(reader.feed(b" ")) == [Unfinished(FREE_BYTES + 1)]
+        assert list(reader.feed(b" ")) == [Unfinished(FREE_BYTES + 2)]  # nobody has made any
+        reader.room = FREE_BYTES + 3
+        assert list(reader.feed(b" ")) == []
+        assert list(reader.feed(b"\n")) == []
+        assert (reader.waiting, reader.room) == (0, FREE_BYTES)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 300), min_size=1, max_size=6),
+    cuts=st.lists(st.integers(0, 3000), max_size=40),
+    steps=st.lists(st.integers(0, 200), min_size=1),
+)
+def test_no_more_is_held_than_room_was_made_for_but_for_what_came_last(
+    sizes: list[int], cuts: list[int], steps: list[int]
+) -> None:
+    content = b"".join(
+        added(config_map(f"u{at}", data=b'{"a":"%b"}' % (b"x" * size))) + b"\n"
+        for at, size in enumerate(sizes)
+    )
+    places = sorted({0, *(cut for cut in cuts if cut < len(content)), len(content)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "FREE_BYTES", 250)
+        reader, events = WatchReader(), list[Event]()
+        for at, (begin, end) in enumerate(pairwise(places)):
+            *some, last = [None, *reader.feed(content[begin:end])]
+            assert not any(isinstance(event, Unfinished) for event in some)
+            assert (reader.waiting > reader.room) == isinstance(last, Unfinished)
+            if isinstance(last, Unfinished):
+                assert last.size == reader.waiting
+                reader.room = last.size + steps[at % len(steps)]
+                last = None
+            events += [event for event in (*some, last) if event is not None]
+        assert (reader.waiting, reader.room) == (0, 250)
+    assert events == read(content)
 
 
 def test_an_event_beyond_the_bound_is_too_large_before_it_ends_and_what_was_held_is_let_go(
