@@ -177,6 +177,10 @@ class Reflector:
         """There is room for so many bytes of the event that comes."""
         self._reader.room = size
 
+    def left(self) -> None:
+        """The request is given up: nothing is held any more of an event that it has not brought whole."""
+        self._reader.drop()
+
     def answered(self, status: int, content: bytes, retry_after: float | None, now: float) -> Step:
         """A whole answer: any that is not 200, and one to a request that is `whole`.
 

@@ -298,6 +298,7 @@ class Source:
         if side is not None:
             side.cancel()
         self._content = bytearray()
+        self._reflector.left()
 
     def _become(self, state: State) -> None:
         """Keeps the count of open watches on the way."""

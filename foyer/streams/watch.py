@@ -91,6 +91,10 @@ class WatchReader:
         """Bytes of an event that has yet to come whole."""
         return len(self._held)
 
+    def drop(self) -> None:
+        """Nothing more comes of the event that has yet to come whole."""
+        self._held = bytearray()
+
     def feed(self, data: bytes) -> Iterator[Event]:
         """The events that `data` completes, each read as it is asked for.
 

@@ -10,9 +10,11 @@ from foyer.exchange.ports import HIGH_WATER, LOW_WATER
 from foyer.interruption import Reason
 from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.streams import sse
-from foyer.streams.gates import PASSED_ON, STEP
+from foyer.streams.gates import PASSED_ON, STEP, UNFINISHED
+from foyer.streams.reflector import STALL
 from foyer.streams.source import State
-from tests.exchange.sides import Told
+from foyer.streams.watch import FREE_BYTES, MAX_EVENT_BYTES
+from tests.exchange.sides import WINDOW, Told, Upstream
 from tests.streams.following import COMPLETE, added, config_map, error, modified, page, status
 from tests.streams.gated import MIB, RETRY_AFTER, WAIT, Gated
 from tests.streams.staged import JSON, TOKEN, Staged
@@ -56,8 +58,12 @@ def answered(staged: Staged) -> int | None:
 
 
 def send(staged: Staged, content: bytes) -> None:
-    """More of the answer, in the pieces that the window lets through, while anybody reads it."""
-    side = staged.side
+    """More of the newest answer, in the pieces that the window lets through, while anybody reads it."""
+    feed(staged.side, content)
+
+
+def feed(side: Upstream, content: bytes) -> None:
+    """The same of an answer that others may have asked behind."""
     while content and not side.over:
         piece, content = content[: side.window], content[side.window :]
         side.content(piece)
@@ -644,3 +650,264 @@ def test_a_cycle_for_a_browser_that_is_slow_begins_when_it_takes_more() -> None:
     clocked.assert_nothing_is_held()
     staged.browser.take(1 << 40)
     assert clocked.limit.admitted == 1
+
+
+# A large event behind the snapshot.
+
+LARGE = modified(config_map(version="11", data=b'{"a":"%b"}' % (b"x" * 300_000))) + b"\n"
+UNAVAILABLE = "UPSTREAM_UNAVAILABLE"
+
+
+def following(pool: int = 10 * MIB) -> tuple[Staged, Gated]:
+    """A stream behind its snapshot that takes all it is shown, and holds nothing."""
+    clocked = Gated(pool=pool)
+    staged = live(clocked)
+    clocked.assert_nothing_is_held()
+    return staged, clocked
+
+
+def slow(staged: Staged, rest: bytes) -> None:
+    """Its browser takes nothing for a while; `rest` was under way by then."""
+    send(staged, big(HIGH_WATER - 2000, "u2"))
+    staged.side.content(big(3000, "u3") + rest)
+    assert staged.browser.queued > HIGH_WATER
+
+
+def reserved(size: int) -> int:
+    """For so many bytes of an event."""
+    return ceil(size * UNFINISHED)
+
+
+def test_an_ordinary_event_holds_nothing_wherever_it_is_cut_and_however_full_the_pool_is() -> None:
+    staged, clocked = following(pool=MIB)
+    clocked.fill(MIB)
+    line = modified(config_map(version="11", data=b'{"a":"%b"}' % (b"x" * (FREE_BYTES - 500)))) + b"\n"
+    for at in range(0, len(line), 1000):
+        send(staged, line[at : at + 1000])
+        assert clocked.pool.reserved == MIB
+    assert staged.types[-1] == "modified"
+
+
+def test_a_large_one_takes_memory_in_doublings_and_gives_it_back_once_it_has_been_taken() -> None:
+    staged, clocked = following()
+    held, line = [0], LARGE[:-1]
+    for at in range(0, len(line), 10_000):
+        send(staged, line[at : at + 10_000])
+        if clocked.pool.reserved != held[-1]:
+            held.append(clocked.pool.reserved)
+        waiting = staged.source.waiting
+        assert clocked.pool.reserved >= reserved(waiting) or waiting <= FREE_BYTES
+    assert held == [0, reserved(140_000), reserved(300_000), reserved(2 * len(line))]
+    send(staged, b"\n")
+    assert clocked.pool.reserved == held[-1]  # the frame is on its way to the browser
+    assert staged.types[-1] == "modified"
+    clocked.assert_nothing_is_held()
+
+
+def test_one_that_a_page_is_not_shown_holds_nothing_as_soon_as_it_is_whole() -> None:
+    staged, clocked = following()
+    send(staged, LARGE)
+    assert staged.types[-1] == "modified"
+    again = LARGE.replace(b'"resourceVersion":"11"', b'"resourceVersion":"12"')
+    send(staged, again[:200_000])
+    assert clocked.pool.reserved > 0
+    send(staged, again[200_000:])
+    clocked.assert_nothing_is_held()
+    assert (staged.browser.queued, staged.types[3:]) == (0, ["modified"])
+
+
+def test_the_largest_asks_six_times_and_one_byte_more_is_too_large() -> None:
+    staged, clocked = following()
+    held = {0}
+    for _ in range(MAX_EVENT_BYTES // 16_384):
+        send(staged, b" " * 16_384)
+        held.add(clocked.pool.reserved)
+    assert len(held) == 7
+    assert max(held) == reserved(MAX_EVENT_BYTES)
+    send(staged, b" ")
+    assert staged.types[-1] == "INTERNAL"
+    clocked.assert_nothing_is_held()
+    finished(staged)
+
+
+def test_what_a_slow_browser_has_yet_to_take_of_it_is_still_held() -> None:
+    staged, clocked = following()
+    send(staged, LARGE[:200_000])
+    send(staged, LARGE[200_000:])
+    assert staged.browser.queued > 300_000
+    assert clocked.pool.reserved >= reserved(300_000)
+    staged.browser.take(staged.browser.queued - LOW_WATER)
+    assert clocked.pool.reserved >= reserved(300_000)
+    staged.browser.take(1)
+    clocked.assert_nothing_is_held()
+
+
+def test_with_no_room_the_stream_is_unavailable_until_later_and_whoever_waits_keeps_their_turn() -> None:
+    staged, clocked = following(pool=3 * MIB)
+    side = staged.side
+    clocked.fill(3 * MIB)
+    waiting = Staged(SCOPE + b"&labelSelector=a", clocked=clocked)
+    clocked.look(config_map())
+    assert clocked.pool.waiting == 1
+    feed(side, b" " * FREE_BYTES)
+    assert not staged.services.endings
+    feed(side, b" ")
+    assert staged.types[3:] == [UNAVAILABLE]
+    assert staged.events[-1]["terminal"] is False
+    assert str(staged.events[-1]["retryAfterMs"]) == str(1000 * RETRY_AFTER)
+    assert clocked.refused == {"memory": 1}
+    assert (clocked.pool.reserved, clocked.pool.waiting) == (3 * MIB, 1)
+    clocked.leave()
+    assert waiting.source.state is State.ASKED
+    waiting.browser.leave()
+    finished(staged)
+
+
+def test_who_waits_in_line_waits_on_while_an_event_takes_what_is_free() -> None:
+    staged, clocked = following(pool=MIB)
+    side = staged.side
+    clocked.fill(MIB // 2)
+    waiting = Staged(SCOPE + b"&labelSelector=a", clocked=clocked)
+    clocked.look(config_map(), remaining=3000)
+    assert clocked.pool.waiting == 1
+    feed(side, LARGE[:100_000])
+    assert clocked.pool.reserved == MIB // 2 + reserved(min(200_000, 2 * WINDOW))
+    feed(side, LARGE[100_000:])
+    assert staged.types[-1] == "modified"
+    assert (clocked.pool.reserved, clocked.pool.waiting) == (MIB // 2, 1)
+    clocked.leave()
+    assert waiting.source.state is State.ASKED
+
+
+def test_where_there_is_no_room_for_twice_as_much_there_may_be_for_what_has_come() -> None:
+    staged, clocked = following(pool=reserved(150_000))
+    send(staged, LARGE[:90_000])
+    assert clocked.pool.reserved == reserved(90_000)
+    send(staged, LARGE[90_000:150_000])
+    assert clocked.pool.reserved == clocked.pool.size
+    send(staged, LARGE[150_000:-1])
+    assert staged.types[-1] == UNAVAILABLE
+    clocked.assert_nothing_is_held()
+
+
+ENDS = ("leaves", "cut", "broken off", "unreadable", "an end", "gone", "not whole")
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+@pytest.mark.parametrize("how", ENDS)
+def test_however_the_watch_ends_within_it_nothing_of_it_is_held(how: str, is_slow: bool) -> None:
+    staged, clocked = following()
+    clocked.wait(2)
+    if is_slow:
+        slow(staged, b" " * 70_000)
+    else:
+        send(staged, b" " * 70_000)
+    assert clocked.pool.reserved == reserved(140_000)
+    match how:
+        case "leaves":
+            staged.browser.leave()
+        case "cut":
+            staged.exchange.cut(Cause.SESSION_ENDED)
+        case "broken off":
+            staged.side.fail(Failure.RESET)
+        case "unreadable":
+            staged.side.content(b"}\n")
+        case "an end":
+            staged.side.end()
+        case "gone":
+            staged.side.content(error(410) + b"\n")
+        case _:
+            staged.side.content(added(b"{}") + b"\n")
+    if how in ("leaves", "cut", "unreadable"):
+        clocked.assert_nothing_is_held()
+        finished(staged)
+        return
+    if is_slow:
+        assert staged.source.state is State.HELD  # and what waits for its browser may be as large
+        assert clocked.pool.reserved == reserved(140_000)
+    assert "RESYNC_REQUIRED" in staged.types
+    assert (clocked.limit.admitted, staged.source.state) == (1, State.ASKED)
+    assert clocked.pool.reserved == ceil(len(SNAPSHOT) * PASSED_ON)  # the next cycle's
+
+
+def test_one_that_stands_still_is_given_up_as_a_snapshot_is_and_a_small_one_is_not() -> None:
+    staged, clocked = following()
+    send(staged, b" " * FREE_BYTES)
+    clocked.wait(100)
+    assert not staged.services.endings
+    send(staged, b" ")
+    for _ in range(3):
+        clocked.wait(STALL - 1)
+        send(staged, b" ")
+    assert clocked.pool.reserved == reserved(2 * (FREE_BYTES + 1))
+    clocked.wait(STALL + 2)
+    assert staged.types[3:] == [UNAVAILABLE]
+    clocked.assert_nothing_is_held()
+    finished(staged)
+
+
+def test_the_time_of_a_slow_browser_is_no_standing_still_and_a_whole_one_leaves_no_deadline() -> None:
+    staged, clocked = following()
+    slow(staged, LARGE[:70_000])
+    clocked.wait(100)
+    assert not staged.services.endings
+    staged.browser.take(1 << 40)
+    send(staged, LARGE[70_000:])
+    assert staged.types[-1] == "modified"
+    clocked.wait(100)
+    assert not staged.services.endings
+    assert staged.source.slot < 0
+    clocked.assert_nothing_is_held()
+
+
+def test_within_a_snapshot_it_is_counted_once_as_all_that_comes_is() -> None:
+    clocked = Gated()
+    staged = Staged(clocked=clocked)
+    clocked.look(config_map(), remaining=3000)
+    before = clocked.pool.reserved
+    assert before > len(LARGE) * PASSED_ON
+    staged.respond()
+    send(staged, LARGE[:-1])
+    assert (clocked.pool.reserved, staged.source._room) == (before, None)
+    send(staged, b"\n" + COMPLETE + b"\n")
+    assert staged.types == ["reset", "added", "synced"]
+    clocked.assert_nothing_is_held()
+
+
+def test_behind_one_that_a_slow_browser_has_yet_to_take_a_large_event_counts_by_itself() -> None:
+    staged = let_in(size=2 * HIGH_WATER)
+    clocked = gated(staged)
+    staged.respond()
+    rest = COMPLETE + b"\n" + LARGE[:70_000]
+    slow(staged, rest)
+    snapshot = len(big(HIGH_WATER - 2000, "u2") + big(3000, "u3") + rest)
+    assert clocked.pool.reserved == ceil(snapshot * PASSED_ON) + reserved(140_000)
+    staged.browser.take(1 << 40)
+    assert clocked.pool.reserved == reserved(140_000)
+    send(staged, LARGE[70_000:])
+    assert staged.types[-1] == "modified"
+    clocked.assert_nothing_is_held()
+
+
+def test_lines_that_never_end_take_no_more_than_the_pool_and_what_is_free_for_each() -> None:
+    clocked = Gated(reads=64, pool=4 * MIB)
+    streams, sides = [live(clocked)], [clocked.places[-1].side]
+    for _ in range(29):
+        streams.append(Staged(clocked=clocked))
+        sides.append(streams[-1].side)
+        streams[-1].respond(SNAPSHOT)
+        assert streams[-1].types == ["reset", "added", "synced"]
+    for _ in range(40):
+        for side in sides:
+            assert side is not None
+            feed(side, b" " * 16_000)
+        assert clocked.pool.reserved <= clocked.pool.size
+        waiting = [staged.source.waiting for staged in streams]
+        assert sum(size for size in waiting if size > FREE_BYTES) * UNFINISHED <= clocked.pool.reserved
+    ended = [staged for staged in streams if staged.source.state is State.OVER]
+    assert 0 < len(ended) < len(streams)
+    assert {staged.types[-1] for staged in ended} == {UNAVAILABLE}
+    assert clocked.refused == {"memory": len(ended)}
+    for staged in streams:
+        staged.browser.leave()
+    clocked.assert_nothing_is_held()

@@ -1,8 +1,9 @@
 """Streams of both kinds, their sources and the gates of one target, whatever happens to any of them.
 
 What is held is reckoned here from what the sources are doing, after each step: a place and memory for each
-that asks for a snapshot or shows one, memory for each cache, a slot for each request without an answer; and
-nothing for anybody else. Behind the last one every count is back at zero.
+that asks for a snapshot or shows one, memory for each cache and for each large event until it has been taken,
+a slot for each request without an answer; and nothing for anybody else. Behind the last one every count is back
+at zero.
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from foyer.admission.reads import Read as ReadAdmitted
 from foyer.exchange.endings import Cause
 from foyer.protocol.events import Failure, ResponseHead
+from foyer.streams.gates import UNFINISHED, _Held, _Room
 from foyer.streams.reading import State as Read
 from foyer.streams.source import Source
 from foyer.streams.source import State as Asking
+from foyer.streams.watch import FREE_BYTES
 from tests.exchange.sides import Upstream
 from tests.streams.following import COMPLETE, CONFIGMAPS, added, config_map, deleted, error, page, status
 from tests.streams.gated import Gated, is_look
@@ -37,12 +41,14 @@ class Streams(RuleBasedStateMachine):
     gated: Gated
     stage: Stage
     own: list[Staged]
+    rests: dict[Upstream, bytes]
 
     @initialize(at_once=st.booleans(), streaming=st.booleans(), reads=st.integers(1, 3))
     def begin(self, at_once: bool, streaming: bool, reads: int) -> None:
         self.gated = Gated(at_once=at_once, reads=reads, slots=3, pool=POOL)
         self.stage = Stage(clocked=self.gated)
         self.own = []
+        self.rests = {}  # of lines that have begun
         if not streaming:
             self.gated.without_streaming.add(("demo", "", "v1"))
 
@@ -140,6 +146,25 @@ class Streams(RuleBasedStateMachine):
             lines = {"a": added(body), "d": deleted(body), "c": COMPLETE, "g": error(410)}
             send(side, added(body)[:-3] if what == "p" else lines[what] + b"\n")
 
+    @rule(which=NUMBER, size=st.integers(0, 180_000), piece=st.integers(1, 180_000))
+    def a_large_event_begins(self, which: int, size: int, piece: int) -> None:
+        watches = [side for side in self.answered if b"watch=1" in target(side) and side not in self.rests]
+        for side in some(watches, which):
+            self.rests[side] = added(item(which, size)) + b"\n"
+            self.goes_on(side, piece)
+
+    @rule(which=NUMBER, piece=st.integers(1, 180_000))
+    def more_of_one_comes(self, which: int, piece: int) -> None:
+        for side in some([side for side in self.rests if not side.over], which):
+            self.goes_on(side, piece)
+
+    def goes_on(self, side: Upstream, size: int) -> None:
+        """A line that has begun, by so much or as much as the window lets through."""
+        rest = self.rests.pop(side)
+        came = send(side, rest[:size])
+        if came < len(rest) and not side.over:
+            self.rests[side] = rest[came:]
+
     @rule(which=NUMBER)
     def an_answer_ends(self, which: int) -> None:
         for side in some(self.answered, which):
@@ -213,6 +238,7 @@ class Streams(RuleBasedStateMachine):
     def nothing_is_held_but_by_who_reads(self) -> None:
         gated = self.gated
         self.settle()
+        assert gated.pool.reserved == sum(map(held_by, self.sources)) + sum(map(memory, gated._others))
         states = [source._reading.state for source in self.sources if source._reading is not None]
         coming = sum(state in (Read.COMING, Read.COME) for state in states)
         entering, others = states.count(Read.ENTERING), len(gated._others)
@@ -220,9 +246,21 @@ class Streams(RuleBasedStateMachine):
         assert gated.limit.admitted + gated.limit.waiting <= coming + entering + others + len(gated._entries)
         assert gated.pool.reserved <= POOL
         assert (gated.pool.reserved > 0) >= bool(coming or Read.KEPT in states)
-        assert (gated.pool.reserved > 0) <= bool(coming or Read.KEPT in states or others)
         assert (gated.pool.passing < POOL) == (Read.KEPT in states)
         assert gated.pool.waiting <= entering
+
+    @invariant()
+    def what_has_come_of_an_event_is_reserved_but_for_a_little(self) -> None:
+        for source in self.sources:
+            assert source.waiting <= FREE_BYTES or held_by(source) >= source.waiting * UNFINISHED
+            if source.state is Asking.OVER:
+                assert (source.waiting, held_by(source)) == (0, 0)
+            elif not source._paused:
+                assert (source._room is not None) == (
+                    source._keeper is None
+                    and not source._reflector.in_snapshot
+                    and source.waiting > FREE_BYTES
+                )
 
     @invariant()
     def a_slot_is_held_by_each_request_until_its_answer(self) -> None:
@@ -279,11 +317,33 @@ def end(side: Upstream, content: bytes) -> None:
         side.end()
 
 
-def send(side: Upstream, content: bytes) -> None:
-    """As much of it as the window lets through, while anybody reads."""
-    while content and not side.over and side.window > 0:
-        piece, content = content[: side.window], content[side.window :]
+def send(side: Upstream, content: bytes) -> int:
+    """As much of it as the window lets through, while anybody reads: how much that was."""
+    came = 0
+    while came < len(content) and not side.over and side.window > 0:
+        piece = content[came : came + side.window]
+        came += len(piece)
         side.content(piece)
+    return came
+
+
+def target(side: Upstream) -> bytes:
+    """What was asked."""
+    assert side.head is not None
+    return side.head.target
+
+
+def memory(read: ReadAdmitted) -> int:
+    """What a read holds of the pool."""
+    return 0 if read.memory is None else read.memory.size
+
+
+def held_by(source: Source) -> int:
+    """What a source does, for its cycle and for an event."""
+    snapshot = None if source._reading is None else source._reading._snapshot
+    assert isinstance(snapshot, _Held | None) and isinstance(source._room, _Room | None)
+    room = None if source._room is None else source._room._memory
+    return (0 if snapshot is None else memory(snapshot._read)) + (0 if room is None else room.size)
 
 
 TestStreams = Streams.TestCase

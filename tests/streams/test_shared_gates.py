@@ -13,6 +13,7 @@ from foyer.protocol.events import ResponseHead
 from foyer.streams.budget import OpenSide
 from foyer.streams.cache import SMALLEST
 from foyer.streams.gates import KEPT, STEP
+from foyer.streams.watch import MAX_EVENT_BYTES
 from tests.exchange.sides import Told, Upstream
 from tests.streams.following import (
     COMPLETE,
@@ -383,6 +384,30 @@ def test_an_object_that_is_still_to_come_whole_is_counted_as_it_comes() -> None:
         if not ada.over:
             shared.send(b" " * 30_000)
     assert ada.types[-1] == "UPSTREAM_UNAVAILABLE"
+    empty(shared)
+    shared.close()
+
+
+def test_a_large_one_is_counted_once_and_shown_once_it_is_whole(shared: Shared) -> None:
+    ada = shared.live()
+    line = modified(config_map("u1", "20", b'{"a":"%b"}' % (b"x" * 300_000))) + b"\n"
+    most = 0
+    for at in range(0, len(line), 30_000):
+        shared.send(line[at : at + 30_000])
+        most = max(most, shared.gated.pool.reserved)
+    assert ada.types[-1] == "modified"
+    assert len(line) * KEPT <= most <= (len(SNAPSHOT) + len(line)) * KEPT + 2 * STEP
+    empty(shared)
+
+
+def test_one_that_never_ends_is_too_large_for_all_who_read_there() -> None:
+    shared = Shared(pool=64 * MIB)
+    ada = shared.live()
+    for _ in range(MAX_EVENT_BYTES // 65_536):
+        shared.send(b" " * 65_536)
+    assert not ada.over
+    shared.send(b" ")
+    assert ada.types[-1] == "INTERNAL"
     empty(shared)
     shared.close()
 

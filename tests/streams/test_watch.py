@@ -155,6 +155,13 @@ def test_an_event_of_two_mebibytes_in_small_pieces_is_whole_and_says_when_it_out
     assert outgrown == [72_000, 153_000, 315_000, 639_000, 1_287_000]
 
 
+def test_what_is_given_up_within_an_event_is_let_go() -> None:
+    reader = WatchReader()
+    assert list(reader.feed(b"x" * 1000)) == []
+    reader.drop()
+    assert reader.waiting == 0
+
+
 def test_what_a_read_of_the_connection_brings_whole_asks_for_no_room_however_large_it_is() -> None:
     line = added(config_map(data=b'{"a":"%b"}' % (b"x" * (3 * FREE_BYTES)))) + b"\n"
     assert [type(event) for event in read(line + line)] == [Changed, Changed]
