@@ -2,8 +2,8 @@
 
 What is held is reckoned here from what the sources are doing, after each step: a place and memory for each
 that asks for a snapshot or shows one, memory for each cache and for each large event until it has been taken,
-a slot for each request without an answer; and nothing for anybody else. Behind the last one every count is back
-at zero.
+a slot for each request without an answer; and nothing for anybody else. Behind the last one every count is
+back at zero.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,11 @@ from tests.streams.staged import JSON, Place, Staged
 
 T = TypeVar("T")
 
-POOL = 200_000
+POOL = 400_000
 SCOPES = (CONFIGMAPS, CONFIGMAPS + b"&labelSelector=a")
 NUMBER = st.integers(0, 1000)
+PIECE = st.sampled_from((1, 5000, 50_000, 66_000, 70_000, 95_000, 200_000))
+"""Bytes of a line that come at once."""
 
 
 class Streams(RuleBasedStateMachine):
@@ -120,6 +122,13 @@ class Streams(RuleBasedStateMachine):
                 self.answer(side, [item(which, size)], 0, whole=True)
             self.settle()
 
+    @rule(scope=st.sampled_from(SCOPES))
+    def one_opens_a_stream_of_their_own_and_all_goes_well(self, scope: bytes) -> None:
+        self.one_opens_a_stream_of_their_own(scope)
+        self.all_goes_well(0, 50, 4)
+        for each in self.people:
+            each.browser.take(1 << 20)
+
     def answer(self, side: Upstream, items: list[bytes], remaining: int, *, whole: bool) -> None:
         assert side.head is not None
         side.answer(ResponseHead(200, JSON))
@@ -146,16 +155,17 @@ class Streams(RuleBasedStateMachine):
             lines = {"a": added(body), "d": deleted(body), "c": COMPLETE, "g": error(410)}
             send(side, added(body)[:-3] if what == "p" else lines[what] + b"\n")
 
-    @rule(which=NUMBER, size=st.integers(0, 180_000), piece=st.integers(1, 180_000))
-    def a_large_event_begins(self, which: int, size: int, piece: int) -> None:
+    @rule(most=st.integers(1, 6), size=st.sampled_from((60_000, 90_000, 160_000)), piece=PIECE)
+    def large_events_begin(self, most: int, size: int, piece: int) -> None:
+        line = added(config_map("u1", "3000", b'{"a":"%b"}' % (b"x" * size))) + b"\n"
         watches = [side for side in self.answered if b"watch=1" in target(side) and side not in self.rests]
-        for side in some(watches, which):
-            self.rests[side] = added(item(which, size)) + b"\n"
+        for side in watches[-most:]:
+            self.rests[side] = line
             self.goes_on(side, piece)
 
-    @rule(which=NUMBER, piece=st.integers(1, 180_000))
-    def more_of_one_comes(self, which: int, piece: int) -> None:
-        for side in some([side for side in self.rests if not side.over], which):
+    @rule(piece=PIECE)
+    def more_of_them_comes(self, piece: int) -> None:
+        for side in [side for side in self.rests if not side.over]:
             self.goes_on(side, piece)
 
     def goes_on(self, side: Upstream, size: int) -> None:
@@ -341,9 +351,14 @@ def memory(read: ReadAdmitted) -> int:
 def held_by(source: Source) -> int:
     """What a source does, for its cycle and for an event."""
     snapshot = None if source._reading is None else source._reading._snapshot
-    assert isinstance(snapshot, _Held | None) and isinstance(source._room, _Room | None)
-    room = None if source._room is None else source._room._memory
-    return (0 if snapshot is None else memory(snapshot._read)) + (0 if room is None else room.size)
+    held = 0
+    if snapshot is not None:
+        assert isinstance(snapshot, _Held)
+        held += memory(snapshot._read)
+    if source._room is not None:
+        assert isinstance(source._room, _Room) and source._room._memory is not None
+        held += source._room._memory.size
+    return held
 
 
 TestStreams = Streams.TestCase

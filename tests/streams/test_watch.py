@@ -196,14 +196,13 @@ def test_no_more_is_held_than_room_was_made_for_but_for_what_came_last(
         patch.setattr(watch, "FREE_BYTES", 250)
         reader, events = WatchReader(), list[Event]()
         for at, (begin, end) in enumerate(pairwise(places)):
-            *some, last = [None, *reader.feed(content[begin:end])]
-            assert not any(isinstance(event, Unfinished) for event in some)
-            assert (reader.waiting > reader.room) == isinstance(last, Unfinished)
-            if isinstance(last, Unfinished):
-                assert last.size == reader.waiting
-                reader.room = last.size + steps[at % len(steps)]
-                last = None
-            events += [event for event in (*some, last) if event is not None]
+            came = list(reader.feed(content[begin:end]))
+            assert Unfinished(reader.waiting) not in came[:-1]
+            assert (reader.waiting > reader.room) == (came[-1:] == [Unfinished(reader.waiting)])
+            if reader.waiting > reader.room:
+                came.pop()
+                reader.room = reader.waiting + steps[at % len(steps)]
+            events += came
         assert (reader.waiting, reader.room) == (0, 250)
     assert events == read(content)
 
