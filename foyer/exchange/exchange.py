@@ -178,6 +178,11 @@ class Exchange:
         if self.state is State.FLOWING and self.ending is None:
             self.browser.send(data)
 
+    def write_alone(self, data: bytes) -> None:
+        """The same where nothing more of this turn follows."""
+        if self.state is State.FLOWING and self.ending is None:
+            self.browser.send_alone(data)
+
     @property
     def endless(self) -> bool:
         """Whether its answer goes on until somebody ends it: a stream."""

@@ -37,6 +37,9 @@ class BrowserSide(Protocol):
     def send(self, data: bytes) -> None:
         """Queue content. Above `HIGH_WATER` queued, wait for `browser_drained`."""
 
+    def send_alone(self, data: bytes) -> None:
+        """The same where nothing more of this turn follows: it leaves at once if nothing waits before it."""
+
     def finish(self) -> None:
         """End the response cleanly, after what is queued."""
 

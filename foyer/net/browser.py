@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from foyer.exchange.ports import Application, BrowserReceiver
 from foyer.gate.wheel import Wheel
-from foyer.net.connection import CLOSING_TIME, Connection
+from foyer.net.connection import CLOSING_TIME, QUANTUM, Connection
 from foyer.net.side import BrowserSide, Sending, Side
 from foyer.net.turn import Turn
 from foyer.protocol.events import Failure, RequestHead, ResponseHead
@@ -375,6 +375,22 @@ class BrowserConnection(Connection):
         if head.ended:
             side.sending = Sending.FRAMED
             self.enqueue(side)
+
+    def pass_on(self, side: BrowserSide, data: bytes) -> bool:
+        """Frames and writes `data`, where no other stream could share the write and nothing waits before it.
+
+        Of one change to 1,800 streams over HTTP/1.1, each has a connection of its own. To come to each a
+        second time at the end of the turn was an eighth of what they cost.
+        """
+        codec, wire = self.codec, self.wire
+        if self._touched or self._ready or wire.congested or len(data) > QUANTUM:
+            return False
+        if codec is None or codec.multiplexed:
+            return False
+        codec.send_data(side.stream, data, False)
+        side.framed += len(data)
+        wire.write(codec.take())
+        return True
 
     def drained(self, side: Side) -> None:
         assert isinstance(side, BrowserSide)

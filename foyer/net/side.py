@@ -73,6 +73,9 @@ class BrowserCarrier(Carrier, Protocol):
     def send_head(self, side: BrowserSide, head: ResponseHead) -> None:
         """The final head."""
 
+    def pass_on(self, side: BrowserSide, data: bytes) -> bool:
+        """Sends content at once, if that costs no more than to send it at the turn's end."""
+
     def cut(self, side: BrowserSide) -> None:
         """Aborts now: what is queued is dropped."""
 
@@ -198,6 +201,11 @@ class BrowserSide(Side):
     def send_head(self, head: ResponseHead) -> None:
         """Frames the final head; with `ended`, the whole response."""
         self.connection.send_head(self, head)
+
+    def send_alone(self, data: bytes) -> None:
+        """The same where nothing more of this turn follows: it need not wait for the turn's end."""
+        if self.pieces or self.sending is not Sending.OPEN or not self.connection.pass_on(self, data):
+            self.send(data)
 
     def resume(self) -> None:
         """Lets the request's content come again: upstream has taken what there was."""

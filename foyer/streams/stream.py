@@ -124,9 +124,16 @@ class Stream:
         """A frame; the first brings the head with it."""
         if self.state is State.WAITING:
             self._begin()
-        exchange = self._exchange
-        exchange.write(head + tail)
-        if exchange.browser.queued > HIGH_WATER and not self._slow and self._feed is not None:
+        self._exchange.write(head + tail)
+        self._look()
+
+    def write_alone(self, head: bytes, tail: bytes) -> None:
+        """The same where nothing more of this turn follows: it leaves at once if it may."""
+        self._exchange.write_alone(head + tail)
+        self._look()
+
+    def _look(self) -> None:
+        if self._exchange.browser.queued > HIGH_WATER and not self._slow and self._feed is not None:
             self._slow = True
             self._feed.pause()
 

@@ -75,6 +75,9 @@ class Out(Protocol):
     def write(self, head: bytes, tail: bytes) -> None:
         """One frame, in two parts. May call `pause`."""
 
+    def write_alone(self, head: bytes, tail: bytes) -> None:
+        """The same behind which nothing more comes in this turn."""
+
     def end(self, why: StreamError) -> None:
         """The frame of `why` was the last. Calls `cancel`."""
 
@@ -327,7 +330,12 @@ class Subscriber:
             elif entry.serial > self._cursor:
                 pass  # it will be found when the cursor comes by
             elif isinstance(entry, Shown):
-                work += self._write(self._wire.show(entry.projected, new=entry.new))
+                head, tail = self._wire.show(entry.projected, new=entry.new)
+                if self.position < showing.behind:
+                    self._out.write(head, tail)
+                else:  # what is live mostly is one change behind
+                    self._out.write_alone(head, tail)
+                work += 1 + len(tail) // FRAME_BYTES
             else:
                 work += self._write(self._wire.delete_as(entry.uid, entry.tail))
         return work

@@ -48,6 +48,9 @@ class FakeSide:
         if self.stalled:
             self.queued += len(data)
 
+    def send_alone(self, data: bytes) -> None:
+        self.send(data)
+
     def finish(self) -> None:
         assert self.head is not None and not self.head.ended and self.open
         self.finished = True

@@ -80,6 +80,9 @@ class Browser:
         self.most_queued = max(self.most_queued, self.queued)
         self._full = self._full or self.queued >= HIGH_WATER
 
+    def send_alone(self, data: bytes) -> None:
+        self.send(data)
+
     def finish(self) -> None:
         self._may_send()
         assert self.head is not None

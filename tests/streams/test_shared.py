@@ -758,7 +758,7 @@ def test_a_fault_as_the_watch_is_opened_cuts_who_opened_it(stage: Stage) -> None
 
 def test_a_fault_in_one_stream_is_its_own(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     failing, going = live(stage), stage.open()
-    monkeypatch.setattr(failing.stream.__class__, "write", _failing(failing.stream))
+    monkeypatch.setattr(failing.stream.__class__, "write_alone", _failing(failing.stream))
     stage.send(changed(11))
     assert failing.services.endings == [CutShort(Cause.INTERNAL)]
     assert failing.browser.told is Told.ABORTED
