@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["all", "odd"])
 def test_a_foyer_held_to_its_memory_refuses_what_does_not_fit_and_gives_the_rest(
     kind: str, tmp_path: Path

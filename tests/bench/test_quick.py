@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.__main__ import PARTS
 from bench.kinds import KINDS, MOST, Attacker
 from foyer.protocol.floods import Flood
@@ -44,8 +46,9 @@ ROWS = [
 """What some rows of what is printed begin with, in every part."""
 
 
+@pytest.mark.long
 def test_a_run_of_everything_prints_each_measurement_and_writes_what_it_prints(tmp_path: Path) -> None:
-    """One test, for one run: it takes most of a minute."""
+    """One test, for one run: it takes half a minute."""
     path = tmp_path / "folder" / "bench.json"
     ended = bench("--json", str(path))
     assert ended.returncode == 0, ended.stderr

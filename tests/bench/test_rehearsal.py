@@ -130,6 +130,7 @@ def test_too_few_open_files_are_said_before_anything_starts(monkeypatch: pytest.
 # All of it, with two people.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "version"), [(Kind.WATCH, H1), (Kind.SHARED, H2)])
 def test_a_small_rehearsal_finds_everything_as_it_must_be(
     kind: Kind, version: str, capsys: pytest.CaptureFixture[str]

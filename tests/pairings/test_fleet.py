@@ -269,6 +269,8 @@ def test_a_target_that_is_silent_is_a_time_out_at_the_deadline_and_is_asked_no_m
     requests = expect(pairing, "eu", "asia")
     requests["asia"].respond(200, JSON)
     requests["asia"].send(page()[:20])  # a part of it is no answer either
+    pairing.script.until_still(0.01)
+    pairing.product.pass_time(1)
     if partial:
         document = read(exchange)
         for target in document["targets"]:  # type: ignore[attr-defined]
@@ -334,6 +336,9 @@ class TestAFullCap:
         fields = [*pairing.me.fields, (b"Prefer", b"wait=1")]
         exchange = pairing.connect().request("GET", NOTES + "?partial=true", fields)
         answer(expect(pairing, "eu", "asia"), eu=page(note("one", 1)))
+        cap = pairing.product.target("us")._cap
+        pairing.script.until(lambda: pairing.product.ask(lambda: cap.waiting) == 1, "it to wait for the slot")
+        pairing.product.pass_time(2)
         document = read(exchange)
         assert names(document) == ["eu/one"]
         [found] = [target for target in document["targets"] if target["name"] == "us"]  # type: ignore[attr-defined]
@@ -460,6 +465,7 @@ class TestAnImpatientOperator:
     def test_a_preference_makes_its_time_no_longer(self, pairing: Pairing) -> None:
         exchange = pairing.get(NOTES + "?targets=eu", [(b"Prefer", b"wait=1000")])
         request = expect(pairing, "eu")["eu"]
+        pairing.product.pass_time(2)
         request.expect_cancelled()
         assert refusal(exchange) == (504, "TargetTimeout", [("eu", "time-out")])
 

@@ -14,12 +14,14 @@ import resource
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 import uvloop
 
@@ -68,6 +70,7 @@ ONE_SERVER: Entries = {}
 """Without a targets file."""
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,50 @@ class SignedIn:
 
 
 class Hastened(uvloop.Loop):
-    """A loop whose clock a test puts forward: nobody sleeps, and deadlines come."""
+    """A loop whose clock a test puts forward: nobody sleeps, and deadlines come, those of timers too."""
 
-    ahead = 0.0
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead = 0.0
+        # Weak: uvloop forgets what it has called, and what was cancelled, and so is it forgotten here.
+        self._timers: weakref.WeakSet[_Timer] = weakref.WeakSet()
 
     def time(self) -> float:
-        return float(super().time()) + self.ahead
+        return float(super().time()) + self._ahead
+
+    def call_later(
+        self,
+        delay: float,
+        callback: "Callable[[Unpack[Ts]], object]",
+        *args: "Unpack[Ts]",
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """As ever, and what `call_at` and asyncio's own sleeps and timeouts come to."""
+        timer = _Timer(self.time() + delay, callback, args)
+        timer.handle = super().call_later(delay, timer, context=context)
+        self._timers.add(timer)
+        return timer.handle
+
+    def put_forward(self, seconds: float) -> None:
+        """It is so much later, and whoever waited for a time that has come is called."""
+        self._ahead += seconds
+        now = self.time()
+        for timer in sorted((timer for timer in self._timers if timer.when <= now), key=lambda one: one.when):
+            timer.handle.cancel()
+            self.call_soon(timer)
+
+
+class _Timer:
+    """What is called at a time, which may come sooner than uvloop has been told."""
+
+    def __init__(self, when: float, callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self.when = when
+        self.handle: asyncio.TimerHandle
+        self._callback = callback
+        self._arguments = arguments
+
+    def __call__(self) -> None:
+        self._callback(*self._arguments)
 
 
 class Product:
@@ -184,7 +225,7 @@ class Product:
 
     async def _pass_time(self, seconds: int) -> None:
         for _ in range(seconds):
-            self._loop.ahead += TICK
+            self._loop.put_forward(TICK)
             self._foyer._wheel.turn(self._loop.time())
             for _ in range(3):  # what was touched is flushed, and what that brought about
                 await asyncio.sleep(0)
