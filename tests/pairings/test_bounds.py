@@ -296,6 +296,7 @@ def test_a_shutdown_frees_every_slot(own_pairing: Pairing) -> None:
     stopped = pairing.product.stop_serving()
     for exchange, request in held:
         is_cut(exchange, request)
+    pairing.product.pass_time(2)  # for connections that linger
     pairing.script.until(stopped.done, "foyer to stop")
     assert counted.in_flight == 0
     assert counted.moved("cut short", "interrupted", "reached") == {("cut short", "shutdown"): 2}

@@ -87,6 +87,7 @@ def test_a_shutdown_aborts_what_is_still_open(own_pairing: Pairing) -> None:
     assert_cut(exchange, request)
     assert isinstance(unanswered.read_until_end(), Aborted)
     unanswered_request.expect_cancelled()
+    pairing.product.pass_time(2)  # for connections that linger
     pairing.script.until(stopped.done, "foyer to stop")
     stopped.result()
 
@@ -99,6 +100,7 @@ def test_a_shutdown_lets_what_ends_in_time_end(own_pairing: Pairing) -> None:
     request.send(b"last\n")
     request.end()
     assert exchange.read_until_end().content == b"event\nlast\n"
+    pairing.product.pass_time(2)  # for connections that linger
     pairing.script.until(stopped.done, "foyer to stop")
     stopped.result()
 

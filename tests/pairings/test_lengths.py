@@ -23,7 +23,7 @@ def test_a_request_of_its_length_is_not_whole_upstream_before_it_is_here(
         pytest.skip("RFC 9112 section 6.3: the length is HTTP/1.1's end")
     exchange = pairing.post(PODS, [(b"Content-Length", b"%d" % len(content))], end=False)
     exchange.send_body(content)
-    pairing.script.until_still()
+    pairing.script.until_still(0.05)
     assert not any(request.ended for request in pairing.upstream.arrived)
     match then:
         case "more":

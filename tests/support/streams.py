@@ -38,6 +38,8 @@ class Page:
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self._taken = 0
+        self._read = 0
+        self._events: list[Event] = []
 
     @property
     def wire(self) -> bytes:
@@ -48,7 +50,10 @@ class Page:
     @property
     def events(self) -> list[Event]:
         """Every event that has come, without its `seq`, which is looked at."""
-        return events(self.wire)
+        wire = self.wire
+        if len(wire) > self._read:
+            self._read, self._events = len(wire), events(wire)
+        return self._events
 
     def next(self) -> Event:
         """Waits for the event that no earlier call returned."""
