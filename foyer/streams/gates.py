@@ -249,7 +249,7 @@ class _Room:
         self._memory: Reservation | None = None
 
     def grow(self, size: int) -> int | StreamError:
-        """Takes twice as much, so that of the largest this is asked six times; or no more than has come."""
+        """Takes twice as much, so that of the largest this is asked seven times; or no more than has come."""
         for room in (min(2 * size, MAX_EVENT_BYTES), size):
             if self._takes(ceil(room * UNFINISHED)):
                 return room

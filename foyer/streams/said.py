@@ -13,7 +13,7 @@ MESSAGE_MOST = 2048
 """Characters of its message that are passed on: a validation of Kubernetes' own takes a tenth."""
 
 MAX_BYTES = 64 * 1024
-"""Of a `Status`, as of any refusal that is looked into; an event of a watch may have 4 MiB."""
+"""Of a `Status`, as of any refusal that is looked into; an event of a watch may have 10 MiB."""
 
 _CODES = {
     "BadRequest": 400,

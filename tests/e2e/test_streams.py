@@ -65,6 +65,27 @@ def test_what_comes_and_goes_is_added_and_deleted(alice: Browser) -> None:
     assert (event["type"], event["identity"]["uid"]) == ("deleted", made["uid"])
 
 
+def test_the_largest_object_is_shown_however_the_api_server_spells_it(bob: Browser, cluster: Cluster) -> None:
+    """Go's JSON has six octets for a `<`: a ConfigMap of a mebibyte comes as an event of 6 MB."""
+    name, filler = f"e2e-{uuid.uuid4().hex[:12]}", "<" * 1_000_000
+    opened = stream(bob, "configmaps", namespace="demo", name=name)
+    assert opened.cycle() == []
+    document = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"filler": filler},
+    }
+    assert cluster.admin.post(f"{CORE}/configmaps", json=document).status_code == 201
+    event = opened.event()
+    assert (event["type"], event["object"]["data"]["filler"]) == ("added", filler)
+    again = stream(bob, "configmaps", namespace="demo", name=name)
+    [one] = again.cycle()
+    assert one["data"]["filler"] == filler
+    assert cluster.admin.delete(f"{CORE}/configmaps/{name}").status_code == 200
+    assert opened.event()["type"] == again.event()["type"] == "deleted"
+
+
 def test_only_its_status_changed_is_nothing_to_a_view_without_status(alice: Browser) -> None:
     full = stream(alice, "quizsubmissions", **NOTES)
     spec = stream(alice, "quizsubmissions", **NOTES, projection="krm-spec/v1")

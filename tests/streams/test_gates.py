@@ -716,13 +716,13 @@ def test_one_that_a_page_is_not_shown_holds_nothing_as_soon_as_it_is_whole() -> 
     assert (staged.browser.queued, staged.types[3:]) == (0, ["modified"])
 
 
-def test_the_largest_asks_six_times_and_one_byte_more_is_too_large() -> None:
-    staged, clocked = following()
+def test_the_largest_asks_seven_times_and_one_byte_more_is_too_large() -> None:
+    staged, clocked = following(pool=20 * MIB)
     held = {0}
     for _ in range(MAX_EVENT_BYTES // 16_384):
         send(staged, b" " * 16_384)
         held.add(clocked.pool.reserved)
-    assert len(held) == 7
+    assert len(held) == 8
     assert max(held) == reserved(MAX_EVENT_BYTES)
     send(staged, b" ")
     assert staged.types[-1] == "INTERNAL"
