@@ -1,7 +1,8 @@
 """The end of a loop's turn, where every touched connection is flushed once.
 
 Calls between rooms only queue bytes. However many events one turn brings, a connection is then
-written to once, in one TLS record where it fits; and nothing re-enters.
+written to once, in one TLS record where it fits; and nothing re-enters. (What a side sends alone, over
+HTTP/1.1, needs none of this: `BrowserConnection.pass_on`.)
 
 What a browser sent beyond its work for one turn waits here for later ones, a connection a turn: however
 many flood us, together they take no more of a turn than one. A newcomer's handshake stands in that line
