@@ -173,6 +173,11 @@ class Reflector:
         """Bytes of a watch's event that has yet to come whole."""
         return self._reader.waiting
 
+    @property
+    def room(self) -> int:
+        """Bytes that may be held of the event that comes: `watch.FREE_BYTES`, unless `may_hold` said more."""
+        return self._reader.room
+
     def may_hold(self, size: int) -> None:
         """There is room for so many bytes of the event that comes."""
         self._reader.room = size

@@ -38,6 +38,15 @@ from foyer.streams.watch import FREE_BYTES, MAX_EVENT_BYTES
 MAX_REFUSAL_BYTES = 64 * 1024
 """Of an answer that is no page and no watch: beyond, its status alone counts."""
 
+WHOLE = 60.0
+"""Seconds for a page from its head on, and for an event from when it is more than is held for nothing. Each
+is held until it is whole, and a byte in 14 seconds is no stall: a server that sends no more would keep its
+part of the pool that every target's reads wait for. An API server has 60 seconds itself for any list."""
+
+SNAPSHOT_MOST = 300.0
+"""Seconds for all of a snapshot, of pages or events that each come in time. What a list goes on with expires
+after five minutes (etcd's compaction), so that one that takes longer would not come to its end."""
+
 
 class Owner(Protocol):
     """Whose source it is."""
@@ -92,9 +101,11 @@ class Source:
     """
 
     __slots__ = (
+        "_begun",
         "_content",
         "_heard",
         "_keeper",
+        "_let_in",
         "_owner",
         "_paused",
         "_pending",
@@ -140,7 +151,9 @@ class Source:
         self._status = 0
         self._retry_after: float | None = None
         self._content = bytearray()  # pieces of two bytes would take fifty each in a list
-        self._heard = 0.0  # when something last came or, paused, might have
+        self._heard = 0.0  # when something last came, or it was last somebody else who was waited for
+        self._begun = 0.0  # when what has to come whole began to: the last page or large event
+        self._let_in = 0.0  # when the last snapshot was
         self._paused = False
         self._queued = False  # for a turn to show more in
 
@@ -161,11 +174,11 @@ class Source:
 
     @_contained
     def resume(self) -> None:
-        """Goes on. The time in between does not count as a stall."""
+        """Goes on. The time in between was not the API server's."""
         if not self._paused:
             return
         self._paused = False
-        self._heard = self._server.now()
+        self._set_aside(self._server.now())
         if self._side is not None:
             self._side.resume()
         self._settle()
@@ -214,6 +227,7 @@ class Source:
     @_contained
     def admitted(self) -> None:
         """The gates have let it in."""
+        self._let_in = self._server.now()
         self._owner.admitted()
         if self.state is State.ENTERING:
             self._ask()
@@ -249,12 +263,15 @@ class Source:
 
     def _hold(self) -> None:
         """An event is large, and is not whole."""
+        if self._reflector.room == FREE_BYTES:  # this is the first that is told of it
+            self._begun = self._heard
+            if self.slot < 0:
+                self._server.wheel.add(self, self._heard + STALL)
         if self._keeper is not None or self._reflector.in_snapshot:
             self._reflector.may_hold(MAX_EVENT_BYTES)  # what its reading has taken is for this too
             return
         if self._room is None:
             self._room = self._server.gates.room()
-            self._server.wheel.add(self, self._heard + STALL)
         room = self._room.grow(self._reflector.waiting)
         if isinstance(room, StreamError):
             self._do(self._reflector.given_up(room))
@@ -267,7 +284,7 @@ class Source:
         if not self.token:
             raise AssertionError("a request is never sent without its token")
         server = self._server
-        self._heard = server.now()
+        self._set_aside(server.now())
         if self.slot < 0:
             server.wheel.add(self, self._heard + STALL)
         if self._paused:
@@ -338,7 +355,7 @@ class Source:
         """A place was found: the request goes up."""
         self._pending = None
         self._side = side
-        self._heard = self._server.now()
+        self._set_aside(self._server.now())
         self._become(State.ASKED)
         if self._paused:
             side.pause()
@@ -361,6 +378,7 @@ class Source:
         elif head.status == 200 and head.declares_more_than(self._server.max_page_bytes):
             self._do(self._reflector.too_large())
         else:
+            self._begun = self._heard
             self._become(State.READING)
             if head.ended:
                 self._answered()
@@ -449,21 +467,41 @@ class Source:
     # The clock.
 
     def due(self, now: float) -> float | None:
-        """Gives up an answer that does not come, and a snapshot that neither ends nor sends anything.
+        """Gives up what neither comes nor ends, and what comes too slowly for the memory that it holds.
 
-        An open watch may be silent: whether its server is there is the connection's to find out. Not so in an
-        event that holds memory, for which others wait in line. And for how long a place is waited for is its
-        finder's: an API server that was not asked yet has not stalled.
+        An open watch may be silent: whether its server is there is the connection's to find out. Not so
+        within a large event. And for how long a place is waited for is its finder's: an API server that was
+        not asked yet has not stalled.
         """
-        open_watch = self.state is State.WATCHING and not self._reflector.in_snapshot
-        if (open_watch and self._room is None) or self.state is State.OVER:
+        until = self._until
+        if until is None:
             return None
         if self._paused or self.state in _UNASKED:
-            self._heard = now
-        if now < self._heard + STALL:
-            return self._heard + STALL
+            self._set_aside(now)
+            return now + STALL
+        if now < until:
+            return until
         self._stalled()
         return None  # over, or put back by what it asked next
+
+    @property
+    def _until(self) -> float | None:
+        """When what is waited for has been for long enough; None: for ever."""
+        snapshot = self._reflector.in_snapshot
+        whole = self.state is State.READING or self._reflector.waiting > FREE_BYTES
+        if self.state is State.OVER or (self.state is State.WATCHING and not snapshot and not whole):
+            return None
+        until = self._heard + STALL
+        if snapshot:
+            until = min(until, self._let_in + SNAPSHOT_MOST)
+        return min(until, self._begun + WHOLE) if whole else until
+
+    def _set_aside(self, now: float) -> None:
+        """What has passed since it last heard something was not the API server's time."""
+        passed = now - self._heard
+        self._heard = now
+        self._begun += passed
+        self._let_in += passed
 
     @_contained
     def _stalled(self) -> None:

@@ -12,7 +12,7 @@ from foyer.protocol.events import Failure, Fields, ResponseHead
 from foyer.streams import sse
 from foyer.streams.gates import PASSED_ON, STEP, UNFINISHED
 from foyer.streams.reflector import STALL
-from foyer.streams.source import State
+from foyer.streams.source import WHOLE, State
 from foyer.streams.watch import FREE_BYTES, MAX_EVENT_BYTES
 from tests.exchange.sides import WINDOW, Told, Upstream
 from tests.streams.following import COMPLETE, added, config_map, error, modified, page, status
@@ -750,7 +750,7 @@ def test_with_no_room_the_stream_is_unavailable_until_later_and_whoever_waits_ke
     clocked.look(config_map())
     assert clocked.pool.waiting == 1
     feed(side, b" " * FREE_BYTES)
-    assert not staged.services.endings
+    assert not side.over
     feed(side, b" ")
     assert staged.types[3:] == [UNAVAILABLE]
     assert staged.events[-1]["terminal"] is False
@@ -834,7 +834,7 @@ def test_one_that_stands_still_is_given_up_as_a_snapshot_is_and_a_small_one_is_n
     staged, clocked = following()
     send(staged, b" " * FREE_BYTES)
     clocked.wait(100)
-    assert not staged.services.endings
+    assert not staged.side.over
     send(staged, b" ")
     for _ in range(3):
         clocked.wait(STALL - 1)
@@ -846,16 +846,53 @@ def test_one_that_stands_still_is_given_up_as_a_snapshot_is_and_a_small_one_is_n
     finished(staged)
 
 
+def drip(staged: Staged, seconds: float) -> None:
+    """For so long a byte is sent in time for no stall, and nothing more."""
+    clocked = gated(staged)
+    until = clocked.now + seconds
+    while clocked.now < until and not staged.side.over:
+        staged.side.content(b" ")
+        clocked.wait(min(STALL - 2, until - clocked.now))
+
+
+def test_one_that_comes_byte_by_byte_holds_memory_for_its_time_and_no_longer() -> None:
+    staged, clocked = following()
+    drip(staged, 10 * WHOLE)  # within what is held for nothing
+    send(staged, b" " * FREE_BYTES)
+    assert clocked.pool.reserved > 0
+    drip(staged, WHOLE - 2)
+    assert not staged.side.over
+    drip(staged, 4)
+    assert staged.types[3:] == [UNAVAILABLE]
+    clocked.assert_nothing_is_held()
+    finished(staged)
+
+
+def test_the_next_one_has_a_time_of_its_own_though_it_came_with_the_end_of_the_one_before() -> None:
+    staged, clocked = following()
+    send(staged, LARGE[:-1])
+    drip(staged, WHOLE - 10)
+    staged.side.window = 1 << 20
+    send(staged, b"\n" + b" " * (FREE_BYTES + 1))
+    assert staged.types[3:] == ["modified"]  # which its browser has taken at once
+    drip(staged, WHOLE - 2)
+    assert not staged.side.over
+    drip(staged, 4)
+    assert staged.types[3:] == ["modified", UNAVAILABLE]
+    clocked.assert_nothing_is_held()
+    finished(staged)
+
+
 def test_the_time_of_a_slow_browser_is_no_standing_still_and_a_whole_one_leaves_no_deadline() -> None:
     staged, clocked = following()
     slow(staged, LARGE[:70_000])
     clocked.wait(100)
-    assert not staged.services.endings
+    assert not staged.side.over
     staged.browser.take(1 << 40)
     send(staged, LARGE[70_000:])
     assert staged.types[-1] == "modified"
     clocked.wait(100)
-    assert not staged.services.endings
+    assert not staged.side.over
     assert staged.source.slot < 0
     clocked.assert_nothing_is_held()
 

@@ -13,7 +13,9 @@ from foyer.protocol.events import ResponseHead
 from foyer.streams.budget import OpenSide
 from foyer.streams.cache import SMALLEST
 from foyer.streams.gates import KEPT, STEP
-from foyer.streams.watch import MAX_EVENT_BYTES
+from foyer.streams.reflector import STALL
+from foyer.streams.source import WHOLE
+from foyer.streams.watch import FREE_BYTES, MAX_EVENT_BYTES
 from tests.exchange.sides import Told, Upstream
 from tests.streams.following import (
     COMPLETE,
@@ -410,6 +412,23 @@ def test_one_that_never_ends_is_too_large_for_all_who_read_there() -> None:
     assert ada.types[-1] == "INTERNAL"
     empty(shared)
     shared.close()
+
+
+def test_one_that_stands_still_or_comes_byte_by_byte_keeps_no_memory_from_others() -> None:
+    for pause in (STALL + 2, STALL - 2):
+        shared = Shared()
+        ada = shared.live()
+        shared.wait(STALL + 2)
+        shared.send(b" " * (FREE_BYTES + 1))
+        began = shared.gated.now
+        for _ in range(10):
+            shared.wait(pause)
+            if not ada.over:
+                shared.send(b" ")
+        assert ada.types[3:] == ["UPSTREAM_UNAVAILABLE"]
+        assert shared.gated.now - began > WHOLE
+        empty(shared)
+        shared.close()
 
 
 def test_changes_of_any_size_neither_take_nor_give_back_any_once_the_largest_has_been(shared: Shared) -> None:

@@ -15,8 +15,8 @@ from foyer.streams.reflector import SLICE_ITEMS, STALL
 from foyer.streams.resource import Resource
 from foyer.streams.scope import Scope
 from foyer.streams.snapshot import Entrant, Keeper, Refusal
-from foyer.streams.source import MAX_REFUSAL_BYTES, Source, State
-from foyer.streams.watch import Change
+from foyer.streams.source import MAX_REFUSAL_BYTES, SNAPSHOT_MOST, WHOLE, Source, State
+from foyer.streams.watch import FREE_BYTES, Change
 from tests.exchange.sides import Told
 from tests.streams.following import (
     COMPLETE,
@@ -408,6 +408,96 @@ def test_every_byte_of_a_snapshot_gives_it_its_time_again() -> None:
         staged.clocked.wait(STALL - 2)
         staged.side.content(b" ")
     assert len(staged.clocked.places) == 1
+
+
+def drip(staged: Staged, seconds: float, piece: bytes = b" ") -> None:
+    """For so long a piece is sent in time for no stall, and nothing more."""
+    until = staged.clocked.now + seconds
+    while staged.clocked.now < until and not staged.side.over:
+        staged.side.content(piece)
+        staged.clocked.wait(min(STALL - 2, until - staged.clocked.now))
+
+
+def test_a_page_has_its_time_however_steadily_its_bytes_come() -> None:
+    staged = listing(token="more")
+    staged.respond()
+    drip(staged, WHOLE - 2)
+    assert not staged.side.over
+    drip(staged, 4)
+    assert staged.types == ["reset", "added", "UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_each_page_has_a_time_of_its_own_and_all_of_them_have_one_together() -> None:
+    staged = listing(token="0")
+    began = staged.clocked.now
+    for number in range(1, 6):
+        staged.respond()
+        drip(staged, WHOLE - 5)
+        staged.side.content(page([config_map()], token=str(number)))
+        staged.side.end()
+    staged.respond()
+    drip(staged, began + SNAPSHOT_MOST - 2 - staged.clocked.now)
+    assert not staged.side.over
+    drip(staged, 4)
+    assert staged.types == ["reset", "added", "added", "UPSTREAM_UNAVAILABLE"]
+    staged.assert_nothing_is_left()
+
+
+def test_a_large_event_of_a_snapshot_has_its_time_and_many_small_ones_have_one_together() -> None:
+    large, small = Staged(), Staged()
+    large.respond(b" " * (FREE_BYTES + 1))
+    drip(large, WHOLE + 2)
+    assert large.target == LISTING
+    small.respond()
+    drip(small, SNAPSHOT_MOST - 2, added(config_map()) + b"\n")
+    assert small.types == ["reset", "added"]
+    drip(small, 4)
+    assert small.target == LISTING
+    assert small.types == ["reset", "added", "RESYNC_REQUIRED"]
+
+
+def test_a_snapshot_behind_another_has_its_time_from_when_it_is_let_in() -> None:
+    staged = live()
+    drip(staged, 2 * SNAPSHOT_MOST)
+    staged.side.end()
+    staged.respond()
+    drip(staged, SNAPSHOT_MOST - 2)
+    assert staged.types == ["reset", "added", "synced", "RESYNC_REQUIRED"]
+    drip(staged, 4)
+    assert staged.target == LISTING
+
+
+def test_what_a_browser_takes_its_time_for_is_of_neither() -> None:
+    wide = config_map(data=b'{"a":"%b"}' % (b"x" * HIGH_WATER))
+    staged = Staged()
+    staged.respond()
+    side = staged.side
+    side.window = 1 << 20
+    side.content(added(wide) + b"\n" + b" " * (FREE_BYTES + 1))
+    assert side.paused
+    staged.clocked.wait(SNAPSHOT_MOST + WHOLE)
+    assert staged.types == ["reset", "added"]
+    drip(staged, WHOLE - 4)
+    assert staged.side is side
+    drip(staged, 6)
+    assert staged.target == LISTING
+
+
+def test_nor_is_the_wait_for_a_place() -> None:
+    clocked = Clocked(at_once=False)
+    clocked.without_streaming.add(("demo", "", "v1"))
+    staged = Staged(clocked=clocked)
+    for number in range(80):
+        clocked.wait(STALL - 2)
+        clocked.places[-1].find()
+        staged.answer(page([config_map(f"u{number}")], token=str(number)))
+    clocked.wait(SNAPSHOT_MOST)
+    clocked.places[-1].find()
+    staged.respond()
+    drip(staged, WHOLE - 5)
+    assert staged.types == ["reset", *["added"] * 80]
+    assert not staged.side.over
 
 
 def test_an_open_watch_may_be_silent_and_its_deadline_is_dropped() -> None:
