@@ -90,7 +90,7 @@ imports: $(DEV) ## check that imports point one way
 
 conformance: $(DEV) ## run the public krm-stream conformance data: make conformance DATA=<folder>
 	@echo "conformance: krm-stream's scenarios and scopes"
-	@FOYER_CONFORMANCE_DATA="$(abspath $(DATA))" $(PY) -m pytest tests/streams/test_conformance.py
+	@FOYER_CONFORMANCE_DATA="$(abspath $(DATA))" $(PY) -m pytest tests/streams/test_conformance.py tests/streams/test_shared_conformance.py
 
 coverage: $(DEV) ## report what the last `make test` covered, against the floor
 	@echo "check: branch coverage"

@@ -5,6 +5,7 @@ The data is not part of this project: it is read from the folder that `FOYER_CON
 its upstream as cycles, for whoever can play an API server: `bytes_of` and `page_of` are its parts.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -89,6 +90,11 @@ def scopes() -> list[dict[str, Any]]:
     data = folder()
     found: list[dict[str, Any]] = decode((data / "scopes.json").read_bytes()) if data else []
     return found
+
+
+def schema() -> Any:
+    """The JSON Schema of every event, for `tests.streams.schema`."""
+    return json.loads((required() / "events.schema.json").read_bytes())
 
 
 def transcript(name: str) -> list[bytes] | None:

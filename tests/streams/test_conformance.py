@@ -1,17 +1,18 @@
 """The public conformance data, scripted watch in and exact events out (spec 05)."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from foyer.streams import scope
+from foyer.streams import errors, scope, sse
 from foyer.streams.errors import Code, StreamError
 from foyer.streams.reflector import Step
 from foyer.streams.scope import Opening
-from tests.streams import conformance
+from tests.streams import conformance, schema
 from tests.streams.conformance import Cycle, Scenario
-from tests.streams.following import TARGETS, Following
+from tests.streams.following import COMPLETE, TARGETS, Following, added, config_map, deleted
 from tests.streams.wires import Event, events
 
 SCENARIOS = list(conformance.scenarios())
@@ -117,6 +118,32 @@ def test_a_scenario_gives_the_same_bytes_wherever_its_own_are_cut(scenario: Scen
 def test_a_scenario_gives_the_events_of_its_transcript(scenario: Scenario, transcript: list[bytes]) -> None:
     wires = [streamed(scenario.query, cycles, []) for cycles in scenario.connections()]
     assert [compared(wire) for wire in wires] == [compared(wire) for wire in transcript]
+
+
+def test_every_event_is_as_the_protocols_schema_has_it() -> None:
+    demanded = conformance.schema()
+    wires = [
+        played
+        for scenario in SCENARIOS
+        for cycles in scenario.connections()
+        for played in (streamed(scenario.query, cycles, []), listed(scenario.query, cycles, [], 500))
+    ]
+    gone = Following()
+    gone.reflector.received(b"\n".join((added(config_map()), COMPLETE, deleted(config_map()), b"")), gone.now)
+    wires.append(gone.wire)  # of which the scenarios have none
+    refused = [scope.read(case["query"].encode(), TARGETS) for case in SCOPES if "code" in case]
+    wires += [sse.refusal(why) for why in refused if isinstance(why, StreamError)]
+    words = [errors.forbidden, errors.unauthenticated, errors.scope_invalid, errors.internal, errors.resync]
+    wires += [sse.refusal(why) for why in (*(made("why") for made in words), errors.unavailable("why", 1.5))]
+    found = [
+        json.loads(frame.removeprefix(b"data: ")) for wire in wires for frame in wire.split(b"\n\n")[:-1]
+    ]
+    assert {event["type"] for event in found} == {kind.value for kind in sse.Type}
+    for event in found:
+        assert schema.fits(event, demanded, demanded), event
+        for name in ("seq", "type", "object", "redacted", "identity", "code", "terminal"):
+            less = {part: value for part, value in event.items() if part != name}
+            assert less == event or not schema.fits(less, demanded, demanded)
 
 
 @pytest.mark.parametrize("case", SCOPES, ids=lambda case: case["id"])
