@@ -439,7 +439,9 @@ class BrowserConnection(Connection):
             return
         codec.work = self._share(TURN_WORK)
         self.drain()
-        if not self.sides and self._life is Life.DRAINING:
+        if not self.sides and self._life is Life.DRAINING and (codec.multiplexed or not codec.unfinished):
+            # A pipelined request that gives way is one in progress: its answer says the close, while the one
+            # before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not.
             codec.closing = True
         if codec.closing:
             self._leave(codec)

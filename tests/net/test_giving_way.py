@@ -182,3 +182,32 @@ def test_a_pipeline_that_filled_its_room_is_read_on_as_it_is_answered() -> None:
     assert brought == asked
     assert stood > 30, "it filled its room again and again"
     assert connected.transport.reads
+
+
+@pytest.mark.parametrize("before", [1, 40], ids=["a newcomer's", "who is known"])
+def test_a_drain_ends_no_connection_whose_request_gives_way(before: int) -> None:
+    """Between an answer that did not say so and the request behind it: what has been read is answered."""
+    connected = Connected()
+    offline, application = connected.offline, connected.application
+    for number in range(before):
+        connected.bring(ONE % number)
+        application.upstream.answer(ANSWERED)
+        offline.run()
+    connected.take()
+    connected.bring(ONE % 100 + ONE % 101 + ONE % 102)
+    application.upstream.answer(ANSWERED)
+    offline.turn.quiet = QUIET
+    offline.turn.touch(Other())
+    turn(offline)
+    assert connected.transport.take() == b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+    assert application.heads[-1].target == b"/100", "the next gives way"
+    connected.connection.go_away()
+    turn(offline)
+    assert not connected.transport.ended and not connected.transport.closing
+    turn(offline, QUIET * 2)
+    assert application.heads[-1].target == b"/101"
+    application.upstream.answer(ANSWERED)
+    offline.run()
+    assert b"\r\nconnection: close\r\n" in connected.transport.take()
+    assert connected.transport.ended
+    assert application.heads[-1].target == b"/101", "of a third nothing was begun"
