@@ -65,8 +65,8 @@ def read(text: bytes) -> Resource | None:
     uid = string(text, metadata.get("uid"))
     if not (uid and kind and api_version and string(text, metadata.get("name"))):
         return None
-    if api_version.startswith("meta.k8s.io/"):
-        return None  # a PartialObjectMetadata has a uid and nothing else of its object
+    if kind == "PartialObjectMetadata" or api_version.startswith("meta.k8s.io/"):
+        return None  # it has a uid, and nothing else of its object
     version = string(text, metadata.get("resourceVersion"))
     return Resource(text, top, metadata, uid, version, kind == "Secret" and api_version == "v1")
 

@@ -95,6 +95,7 @@ def test_a_version_that_is_no_string_is_none(version: bytes) -> None:
         (b'"name":"n-u1"', b'"name":["n"]'),
         (b'"kind":"ConfigMap",', b""),
         (b'"kind":"ConfigMap"', b'"kind":{}'),
+        (b'"kind":"ConfigMap"', b'"kind":"PartialObjectMetadata"'),
         (b'"apiVersion":"v1",', b""),
         (b'"apiVersion":"v1"', b'"apiVersion":"meta.k8s.io/v1"'),
         (b'"apiVersion":"v1"', b'"apiVersion":"meta.k8s.io/v1beta1"'),
