@@ -44,8 +44,9 @@ is held until it is whole, and a byte in 14 seconds is no stall: a server that s
 part of the pool that every target's reads wait for. An API server has 60 seconds itself for any list."""
 
 SNAPSHOT_MOST = 300.0
-"""Seconds for all of a snapshot, of pages or events that each come in time. What a list goes on with expires
-after five minutes (etcd's compaction), so that one that takes longer would not come to its end."""
+"""Seconds for all of a snapshot, of pages or events that each come in time, with the waits for connections
+between them. What a list goes on with expires after five minutes (etcd's compaction): one that takes longer
+would not come to its end."""
 
 
 class Owner(Protocol):
@@ -151,7 +152,7 @@ class Source:
         self._status = 0
         self._retry_after: float | None = None
         self._content = bytearray()  # pieces of two bytes would take fifty each in a list
-        self._heard = 0.0  # when something last came, or it was last somebody else who was waited for
+        self._heard = 0.0  # when something last came, or it was last not this server that was waited for
         self._begun = 0.0  # when what has to come whole began to: the last page or large event
         self._let_in = 0.0  # when the last snapshot was
         self._paused = False
@@ -174,7 +175,7 @@ class Source:
 
     @_contained
     def resume(self) -> None:
-        """Goes on. The time in between was not the API server's."""
+        """Goes on. The time in between was the browser's."""
         if not self._paused:
             return
         self._paused = False
@@ -284,7 +285,7 @@ class Source:
         if not self.token:
             raise AssertionError("a request is never sent without its token")
         server = self._server
-        self._set_aside(server.now())
+        self._heard = server.now()
         if self.slot < 0:
             server.wheel.add(self, self._heard + STALL)
         if self._paused:
@@ -355,7 +356,7 @@ class Source:
         """A place was found: the request goes up."""
         self._pending = None
         self._side = side
-        self._set_aside(self._server.now())
+        self._heard = self._server.now()
         self._become(State.ASKED)
         if self._paused:
             side.pause()
@@ -473,13 +474,12 @@ class Source:
         within a large event. And for how long a place is waited for is its finder's: an API server that was
         not asked yet has not stalled.
         """
-        until = self._until
-        if until is None:
-            return None
-        if self._paused or self.state in _UNASKED:
+        if self._paused:
             self._set_aside(now)
-            return now + STALL
-        if now < until:
+        elif self.state in _UNASKED:
+            self._heard = now
+        until = self._until
+        if until is None or now < until:
             return until
         self._stalled()
         return None  # over, or put back by what it asked next
@@ -492,12 +492,12 @@ class Source:
         if self.state is State.OVER or (self.state is State.WATCHING and not snapshot and not whole):
             return None
         until = self._heard + STALL
-        if snapshot:
+        if snapshot and self.is_admitted:
             until = min(until, self._let_in + SNAPSHOT_MOST)
         return min(until, self._begun + WHOLE) if whole else until
 
     def _set_aside(self, now: float) -> None:
-        """What has passed since it last heard something was not the API server's time."""
+        """What has passed since it last heard something was the browser's time."""
         passed = now - self._heard
         self._heard = now
         self._begun += passed

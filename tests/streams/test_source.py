@@ -468,7 +468,7 @@ def test_a_snapshot_behind_another_has_its_time_from_when_it_is_let_in() -> None
     assert staged.target == LISTING
 
 
-def test_what_a_browser_takes_its_time_for_is_of_neither() -> None:
+def test_what_a_browser_takes_its_time_for_is_of_none_of_them() -> None:
     wide = config_map(data=b'{"a":"%b"}' % (b"x" * HIGH_WATER))
     staged = Staged()
     staged.respond()
@@ -484,20 +484,37 @@ def test_what_a_browser_takes_its_time_for_is_of_neither() -> None:
     assert staged.target == LISTING
 
 
-def test_nor_is_the_wait_for_a_place() -> None:
+def test_a_server_that_is_slow_to_be_connected_to_has_no_more_time_for_its_pages_together() -> None:
     clocked = Clocked(at_once=False)
     clocked.without_streaming.add(("demo", "", "v1"))
     staged = Staged(clocked=clocked)
-    for number in range(80):
+    began, number = clocked.now, 0
+    while clocked.now < began + SNAPSHOT_MOST + 2:
         clocked.wait(STALL - 2)
-        clocked.places[-1].find()
-        staged.answer(page([config_map(f"u{number}")], token=str(number)))
-    clocked.wait(SNAPSHOT_MOST)
-    clocked.places[-1].find()
-    staged.respond()
-    drip(staged, WHOLE - 5)
-    assert staged.types == ["reset", *["added"] * 80]
-    assert not staged.side.over
+        if clocked.places[-1].waits:
+            clocked.places[-1].find()
+            staged.answer(page([config_map(f"u{number}")], token=str(number)))
+            number += 1
+            assert clocked.now < began + SNAPSHOT_MOST + 2
+    assert staged.types == ["reset", *["added"] * number, "UPSTREAM_UNAVAILABLE"]
+    assert number == SNAPSHOT_MOST // (STALL - 2)
+    staged.assert_nothing_is_left()
+
+
+def test_who_waits_at_the_gates_has_no_snapshots_time_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = live()
+    entrants: list[Entrant] = []
+
+    def enter(scope: Scope, entrant: Entrant, keeper: Keeper | None) -> Nothing:
+        entrants.append(entrant)
+        return Nothing()
+
+    monkeypatch.setattr(staged.clocked.gates, "enter", enter)
+    staged.clocked.wait(2)
+    staged.side.end()
+    staged.clocked.wait(2 * SNAPSHOT_MOST)
+    assert staged.source.state is State.ENTERING
+    assert staged.types == ["reset", "added", "synced", "RESYNC_REQUIRED"]
 
 
 def test_an_open_watch_may_be_silent_and_its_deadline_is_dropped() -> None:
