@@ -10,7 +10,10 @@ from foyer.exchange.endings import Cause, Complete, CutShort
 from foyer.exchange.ports import HIGH_WATER, UpstreamReceiver
 from foyer.protocol.events import Failure
 from foyer.session.seal import IdToken
+from foyer.streams import cache, projection, resource
 from foyer.streams.fanout import WORK
+from foyer.streams.projection import Projected, Projection
+from foyer.streams.resource import Resource
 from foyer.streams.showing import QUEUE_MOST
 from foyer.streams.source import State
 from tests.exchange.sides import Told
@@ -247,6 +250,30 @@ def test_one_that_comes_before_the_first_snapshot_is_complete_waits_for_all_of_i
     stage.side.content(COMPLETE + b"\n")
     stage.settle()
     assert late.types == ["reset", *["added"] * (3 * WORK), "synced"]
+
+
+def test_an_event_is_read_once_and_projected_once_a_projection_however_many_look(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = [view.value.encode("ascii") for view in Projection]
+    visitors = [stage.open(CONFIGMAPS + b"&projection=" + view) for view in views * 5]
+    stage.respond(SNAPSHOT)
+    work: list[object] = []
+
+    def read(text: bytes) -> Resource | None:
+        work.append("read")
+        return real_read(text)
+
+    def project(found: Resource, view: Projection, *, secret: bool = False) -> Projected:
+        work.append(view)
+        return real_project(found, view, secret=secret)
+
+    real_read, real_project = resource.read, projection.project
+    monkeypatch.setattr(resource, "read", read)
+    monkeypatch.setattr(cache, "project", project)
+    stage.send(changed(11), changed(12))
+    assert all(visitor.types[3:] == ["modified"] * 2 for visitor in visitors)
+    assert sorted(map(str, work)) == sorted(map(str, 2 * ["read", *Projection]))
 
 
 def test_what_two_projections_show_alike_is_kept_once(stage: Stage) -> None:
