@@ -105,8 +105,8 @@ def test_a_scope_is_its_selector_and_all_its_fields_but_not_its_projection(stage
     ):
         stage.open(query)
         assert len(stage.places) == number
-    for projection in (b"raw", b"full", b"spec"):
-        stage.open(CONFIGMAPS + b"&projection=krm-" + projection + b"/v1")
+    for view in (b"raw", b"full", b"spec"):
+        stage.open(CONFIGMAPS + b"&projection=krm-" + view + b"/v1")
     stage.open(CONFIGMAPS + b"&target=demo")  # the default, said
     assert len(stage.places) == 8
     assert len(stage.shared) == 8
