@@ -88,9 +88,12 @@ imports: $(DEV) ## check that imports point one way
 	@echo "check: imports"
 	@$(PY) -m pytest --quiet tests/test_imports.py
 
+# A stream's own watch and a shared one: as machines, and over sockets in all four pairings.
+CONFORMANCE := $(foreach room,streams pairings,$(wildcard tests/$(room)/test_*conformance.py))
+
 conformance: $(DEV) ## run the public krm-stream conformance data: make conformance DATA=<folder>
 	@echo "conformance: krm-stream's scenarios and scopes"
-	@FOYER_CONFORMANCE_DATA="$(abspath $(DATA))" $(PY) -m pytest tests/streams/test_conformance.py tests/streams/test_shared_conformance.py
+	@FOYER_CONFORMANCE_DATA="$(abspath $(DATA))" $(PY) -m pytest $(CONFORMANCE)
 
 coverage: $(DEV) ## report what the last `make test` covered, against the floor
 	@echo "check: branch coverage"
