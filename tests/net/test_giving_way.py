@@ -203,7 +203,7 @@ def test_a_drain_ends_no_connection_whose_request_gives_way(before: int) -> None
     assert application.heads[-1].target == b"/100", "the next gives way"
     connected.connection.go_away()
     turn(offline)
-    assert not connected.transport.ended and not connected.transport.closing
+    assert (connected.transport.ended, connected.transport.closing) == (False, False)
     turn(offline, QUIET * 2)
     assert application.heads[-1].target == b"/101"
     application.upstream.answer(ANSWERED)
