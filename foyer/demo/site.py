@@ -1,6 +1,7 @@
-"""The demo's application: one page with its script, stylesheet and icon, as any web server would serve them.
+"""The demo's applications: one page with its script, stylesheet and icon, and the example of the smallest
+(`examples/hello`), as any web server would serve them.
 
-It stands in for somebody's application behind the same origin as foyer, so it knows nothing of
+They stand in for somebody's application behind the same origin as foyer, so they know nothing of
 foyer but the routes that every application does.
 """
 
@@ -18,10 +19,12 @@ POLICY = (
 """Nothing inline and nothing from elsewhere: what the script shows came from other people."""
 
 _FILES = {
-    "/": ("index.html", b"text/html; charset=utf-8"),
-    "/notes.js": ("notes.js", b"text/javascript; charset=utf-8"),
-    "/notes.svg": ("notes.svg", b"image/svg+xml"),
-    "/notes.css": ("notes.css", b"text/css; charset=utf-8"),
+    "/": ("page/index.html", b"text/html; charset=utf-8"),
+    "/notes.js": ("page/notes.js", b"text/javascript; charset=utf-8"),
+    "/notes.svg": ("page/notes.svg", b"image/svg+xml"),
+    "/notes.css": ("page/notes.css", b"text/css; charset=utf-8"),
+    "/hello/": ("hello/index.html", b"text/html; charset=utf-8"),
+    "/hello/hello.js": ("hello/hello.js", b"text/javascript; charset=utf-8"),
 }
 
 
@@ -29,7 +32,7 @@ class Site:
     """A `Handler` for these files."""
 
     def __init__(self) -> None:
-        folder = resources.files("foyer.demo").joinpath("page")
+        folder = resources.files("foyer.demo")
         self._answers = {
             path: Answer(200, _fields(kind), folder.joinpath(name).read_bytes())
             for path, (name, kind) in _FILES.items()

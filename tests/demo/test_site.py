@@ -1,6 +1,7 @@
 """The application's files."""
 
 import re
+from urllib.parse import urljoin
 
 import pytest
 
@@ -22,6 +23,8 @@ def get(path: str, method: str = "GET") -> Answer:
         ("/notes.js", b"text/javascript"),
         ("/notes.css", b"text/css"),
         ("/notes.svg", b"image/svg"),
+        ("/hello/", b"text/html"),
+        ("/hello/hello.js", b"text/javascript"),
     ],
 )
 def test_each_file_is_there_with_its_type_and_policy(path: str, kind: bytes) -> None:
@@ -31,15 +34,17 @@ def test_each_file_is_there_with_its_type_and_policy(path: str, kind: bytes) -> 
     assert fields[b"x-content-type-options"] == b"nosniff"
 
 
-def test_the_page_needs_nothing_that_its_policy_forbids() -> None:
-    page = get("/").content.decode()
+@pytest.mark.parametrize("at", ["/", "/hello/"])
+def test_a_page_needs_nothing_that_its_policy_forbids(at: str) -> None:
+    page = get(at).content.decode()
     assert not re.search(r"<style|style=|<script(?![^>]*src=)|\son\w+=|javascript:", page)
     for url in re.findall(r'(?:src|href)="([^"]*)"', page):
-        assert url.startswith(("/auth/", "/k8s/")) or get(url).status == 200
+        assert url.startswith(("/auth/", "/k8s/", "/_foyer/")) or get(urljoin(at, url)).status == 200
 
 
-def test_the_script_writes_what_others_wrote_as_text_alone() -> None:
-    script = get("/notes.js").content.decode()
+@pytest.mark.parametrize("path", ["/notes.js", "/hello/hello.js"])
+def test_a_script_writes_what_others_wrote_as_text_alone(path: str) -> None:
+    script = get(path).content.decode()
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script
     )

@@ -4,27 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from foyer.demo.site import POLICY
 from tests.e2e.harness.chromium import visitor
 from tests.e2e.harness.demo import ADA, BOB, choose
 from tests.e2e.harness.helper import call
 from tests.e2e.harness.looks import Axe
 
 HELLO = Path(__file__).parents[2] / "examples" / "hello"
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-
-
-def serve_hello(page: Page, origin: str) -> None:
-    """The folder's files at `/hello/`, as a web server would have them, under the strictest policy."""
-
-    def serve(route: Route) -> None:
-        file = HELLO / (route.request.url.removeprefix(f"{origin}/hello/").partition("?")[0] or "index.html")
-        headers = {"Content-Type": TYPES[file.suffix], "Content-Security-Policy": POLICY.decode()}
-        route.fulfill(body=file.read_bytes(), headers=headers)
-
-    page.route(f"{origin}/hello/**", serve)
 
 
 @pytest.fixture
@@ -34,7 +21,6 @@ def windows(demo: str, visits: Browser, tmp_path: Path) -> Iterator[list[Page]]:
     with visitor(visits, tmp_path, "one") as one, visitor(visits, tmp_path, "other") as other:
         for page in (one, other):
             page.on("pageerror", lambda error: errors.append(str(error)))
-            serve_hello(page, demo)
             page.goto(f"{demo}/hello/")
         yield [one, other]
         call(
@@ -47,7 +33,6 @@ def windows(demo: str, visits: Browser, tmp_path: Path) -> Iterator[list[Page]]:
 def sign_in(page: Page, person: str, name: str) -> None:
     choose(page, person)
     page.wait_for_url("**/hello/")
-    page.reload()  # Playwright puts no answer in the place of one that a redirect led to
     expect(page.get_by_text(f"Hello, {name}")).to_be_visible()
     expect(page.get_by_text("Live: changes appear as they happen.")).to_be_visible()
 
