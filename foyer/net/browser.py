@@ -447,9 +447,7 @@ class BrowserConnection(Connection):
             return
         codec.work = self._share(TURN_WORK)
         self.drain()
-        if not self.sides and self._life is Life.DRAINING and (codec.multiplexed or not codec.unfinished):
-            # A pipelined request that gives way is one in progress: its answer says the close, while the one
-            # before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not.
+        if not self.sides and self._life is Life.DRAINING and not self._goes_on(codec):
             codec.closing = True
         if codec.closing:
             self._leave(codec)
@@ -458,6 +456,12 @@ class BrowserConnection(Connection):
                 self._give_way()
         elif not self.sides and codec.held:
             self._wheel.add(self, self._head_limit())  # for a head's rest
+
+    def _goes_on(self, codec: H1Server | H2Server) -> bool:
+        """Whether a pipelined request gives way. It is one in progress: its answer says the close, as the one
+        before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not, and who reads no
+        answers holds up no stop."""
+        return codec.unfinished and not codec.multiplexed and not self.wire.choked
 
     def _give_way(self) -> None:
         """The rest of what was read is for a later turn, and the browser waits until then."""

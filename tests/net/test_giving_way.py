@@ -211,3 +211,18 @@ def test_a_drain_ends_no_connection_whose_request_gives_way(before: int) -> None
     assert b"\r\nconnection: close\r\n" in connected.transport.take()
     assert connected.transport.ended
     assert application.heads[-1].target == b"/101", "of a third nothing was begun"
+
+
+def test_but_who_reads_no_answers_holds_up_no_drain() -> None:
+    connected = Connected()
+    offline, application = connected.offline, connected.application
+    connected.bring(ONE % 100 + ONE % 101)
+    application.upstream.answer(ANSWERED)
+    offline.turn.quiet = QUIET
+    offline.turn.touch(Other())
+    turn(offline)
+    connected.connection.wire.choked = True
+    connected.connection.go_away()
+    turn(offline)
+    assert connected.transport.ended
+    assert application.heads[-1].target == b"/100"
