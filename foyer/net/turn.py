@@ -25,7 +25,7 @@ them is given up on some connection to the API server, and hundreds end at once.
 QUIET = 0.00015
 """Seconds for which nobody else has had work before a line that gives way goes on. An API server that is near
 has answered by then, and its answer does not stand behind a step of somebody's flood, twice as long as that:
-beside one a small GET took 3 times as long as else, and takes 1.5 times."""
+beside most kinds a small GET took 2 to 3.5 times as long as else, and takes 1 to 2 times."""
 
 GIVES_WAY = 0.0005
 """Seconds after its last work when it goes on all the same: then it has two fifths of a loop that is full."""

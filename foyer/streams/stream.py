@@ -128,7 +128,7 @@ class Stream:
         self._look()
 
     def write_alone(self, head: bytes, tail: bytes) -> None:
-        """The same where nothing more of this turn follows: it leaves at once if it may."""
+        """The same behind the head, where nothing more of this turn follows: it leaves at once if it may."""
         self._exchange.write_alone(head + tail)
         self._look()
 
