@@ -40,8 +40,9 @@ SLOWER = 3.0
 MORE = 16.0
 """MiB that the server may have more than before, meanwhile and afterwards."""
 
-FLOODER, SOMEBODY = 1, range(2, 34)
-"""People. foyer has all of its bounds, and so many share what is asked that none of them meets one."""
+FLOODER, SOMEBODY = 1, range(2, 202)
+"""People. foyer has all of its bounds, and so many share what is asked that none of them meets one. Of 32 most
+were refused after some minutes, which takes half the time: a flood was then held against quiet refusals."""
 
 COLUMNS = ["quiet µs", "stays", "leaves", "+MiB", "after s", "ended/s", "MB/s"]
 
@@ -117,7 +118,8 @@ class Street:
         else:
             cookies = [foyer_cookie(bench, person) for person in people]
         asking = {"port": server.port, "targets": [TARGET], "cookies": cookies}
-        self._neighbour = bench.python("bench.neighbour", json.dumps(asking))
+        self._neighbour = bench.python("bench.neighbour")
+        self._neighbour.say(asking)
         self._neighbour.pin(others)
         self._neighbour.line()
         target = Target(server.port, server.cookie, bench.session(FLOODER).csrf_token, ORIGIN)

@@ -1,10 +1,11 @@
-"""Somebody else, as a process of its own: `python -m bench.neighbour '<whom to ask, as JSON>'`.
+"""Somebody else, as a process of its own: `python -m bench.neighbour`, with whom to ask on the first line.
 
     {"port", "targets", "cookies"}
 
-Many people, each with a session and a connection of their own, so that no bound of a session is met. The
-targets are theirs in turn. For each line on stdin, a number, they ask so many small GETs over HTTP/2, one
-after the other, and a line says how long they took: {"median", "worst"} in seconds.
+Many people, each with a session and a connection of their own, so that no bound of a session is met: a
+refusal would end the measurement. The targets are theirs in turn. For each further line on stdin, a number,
+they ask so many small GETs over HTTP/2, one after the other, and a line says how long they took: {"median",
+"worst"} in seconds.
 """
 
 import json
@@ -25,7 +26,10 @@ class Neighbours:
         context = client_context(H2)
         asking = zip(cookies, cycle(targets), strict=False)
         tasks = [Task(port, H2, target, cookie, 1, gets=1) for cookie, target in asking]
-        self._turns = cycle([H2Browser(task, context, self._told) for task in tasks])
+        browsers = [H2Browser(task, context, self._told) for task in tasks]
+        for browser in browsers:
+            browser.each_head = True  # a refusal is quicker than what is measured, quiet or not
+        self._turns = cycle(browsers)
         self._answered = 0
 
     def _told(self, browser: Browser, count: int) -> None:
@@ -47,7 +51,7 @@ class Neighbours:
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
+    told = json.loads(sys.stdin.readline())  # hundreds of cookies are too long for an argument
     neighbours = Neighbours(**told)
     neighbours.times(2 * len(told["cookies"]))  # the first takes a handshake with it
     print(json.dumps("there"), flush=True)

@@ -132,7 +132,8 @@ class Street:
             "targets": [_at(name) for name in OTHERS],
             "cookies": [foyer_cookie(bench, bench.session(number)) for number in PEOPLE],
         }
-        self._neighbour = bench.python("bench.neighbour", json.dumps(asking))
+        self._neighbour = bench.python("bench.neighbour")
+        self._neighbour.say(asking)
         self._neighbour.line()
         _arrange(self._foyer, [api, lives, stops, self._neighbour])
 

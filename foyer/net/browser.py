@@ -46,10 +46,6 @@ KNOWN_AFTER = 32
 are newcomers, one after the other, and of theirs three requests that came at once held up everybody else for
 0.4 ms. From then on batches count, which cost a fifth less a request."""
 
-KNOWN_UPLOADS = 256 * 1024
-"""Bytes of content, taken by whoever answers, after which it is none either: a change is often the first that
-a connection is for. In frames of 2 KiB an upload took 2.3 times as long where each slice gave way."""
-
 UNREAD_TIME = 1.0
 """Seconds that a request has to end by itself once it was answered, before its stream is reset."""
 
@@ -105,7 +101,6 @@ class BrowserConnection(Connection):
         "_taken",
         "_turned_away",
         "_unread",
-        "_uploaded",
         "_wheel",
         "sides",
     )
@@ -133,7 +128,6 @@ class BrowserConnection(Connection):
         self._sniffed = b""  # plain HTTP: the first bytes, until they tell the version
         self._life = Life.OPENING
         self._answers = 0  # whole ones
-        self._uploaded = 0  # bytes of content that an exchange was told of
         self._flooded = False
         self._choked_at = -1.0  # when it was first seen to be
         self._unread: dict[int, Rest] = {}  # HTTP/2 streams that were answered before their request's end
@@ -180,8 +174,7 @@ class BrowserConnection(Connection):
 
     def _share(self, work: int) -> int:
         """Of a turn's work, what is for this connection."""
-        known = self._answers >= KNOWN_AFTER or self._uploaded >= KNOWN_UPLOADS
-        return work if known else HEAD_WORK
+        return work if self._answers >= KNOWN_AFTER else HEAD_WORK
 
     def received(self, data: bytes) -> None:
         """Bytes from the browser."""
@@ -207,8 +200,8 @@ class BrowserConnection(Connection):
         self._guarded(lambda: codec.receive(data, now))
         self.wire.sparing = codec.unfinished
         if codec.unfinished:
-            self._give_way()
-        # Only now: what is left of a large read is to stand in the line that gives way.
+            self._line_up()
+        # Only now: what is left of a large read is to stand in that line.
         self.has_read(len(data))
         if self._has_enough(codec):
             self.wire.pause()
@@ -331,7 +324,6 @@ class BrowserConnection(Connection):
                 if unread.passed > UNREAD_MOST:
                     self._give_up(stream)
             return
-        self._uploaded += len(data)
         side.arrived += len(data)
         if side.arrived >= UPLOAD_STEP:
             side.arrived = 0
@@ -455,22 +447,22 @@ class BrowserConnection(Connection):
             self._leave(codec)
         elif codec.unfinished:
             if not self.wire.choked:
-                self._give_way()
+                self._line_up()
         elif not self.sides and codec.held:
             self._wheel.add(self, self._head_limit())  # for a head's rest
 
     def _goes_on(self, codec: H1Server | H2Server) -> bool:
-        """Whether a pipelined request gives way. It is one in progress: its answer says the close, as the one
-        before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not, and who reads no
-        answers holds up no stop."""
+        """Whether a pipelined request has yet to begin. It is one in progress: its answer says the close, as
+        that before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not, and who reads
+        no answers holds up no stop."""
         return codec.unfinished and not codec.multiplexed and not self.wire.choked
 
-    def _give_way(self) -> None:
+    def _line_up(self) -> None:
         """The rest of what was read is for a later turn, and the browser waits until then."""
         if not self._waiting:
             self._waiting = True
             self.wire.busy(True)
-            self.turn.give_way(self)
+            self.turn.line_up(self)
 
     def _leave(self, codec: H1Server | H2Server) -> None:
         if self.sides:

@@ -6,10 +6,9 @@ HTTP/1.1, needs none of this: `BrowserConnection.pass_on`.)
 
 What a browser sent beyond its work for one turn waits here for later ones, a connection a turn: however
 many flood us, together they take no more of a turn than one. A newcomer's handshake stands in that line
-too, and it gives way to whoever is served in between. Those with more content than fits into a turn stand
-in another. So do servers: one connection of theirs carries what a hundred people wait for. They do not wait
-for handshakes with servers either, of which one person may cause thousands, with reads of a hundred targets:
-those have the last.
+too. Those with more content than fits into a turn stand in another. So do servers: one connection of theirs
+carries what a hundred people wait for. They do not wait for handshakes with servers either, of which one
+person may cause thousands, with reads of a hundred targets: those have the last.
 """
 
 import asyncio
@@ -21,14 +20,6 @@ from typing import Protocol
 PATIENCE = 8
 """Turns that bytes may wait for company which nobody waits for: as a session ends with its streams, each of
 them is given up on some connection to the API server, and hundreds end at once."""
-
-QUIET = 0.00015
-"""Seconds for which nobody else has had work before a line that gives way goes on. An API server that is near
-has answered by then, and its answer does not stand behind a step of somebody's flood, twice as long as that:
-beside most kinds a small GET took 2 to 3.5 times as long as else, and takes 1 to 2 times."""
-
-GIVES_WAY = 0.0005
-"""Seconds after its last work when it goes on all the same: then it has two fifths of a loop that is full."""
 
 SHARE = 0.5
 """Of the time that others took since a line's last work, what it takes now: one connection's at least."""
@@ -61,14 +52,10 @@ class _Line:
     replica that is full would keep a newcomer waiting for as many such turns as there are before them.
     """
 
-    __slots__ = ("_called", "_clock", "_gives_way", "_loop", "_since", "_turn", "_waiting")
+    __slots__ = ("_called", "_since", "_turn", "_waiting")
 
-    def __init__(self, turn: "Turn", *, gives_way: bool = False) -> None:
-        """With `gives_way` it works once nobody else has for `QUIET`, or `GIVES_WAY` after it last did."""
+    def __init__(self, turn: "Turn") -> None:
         self._turn = turn
-        self._loop = turn.loop
-        self._clock = turn.clock
-        self._gives_way = gives_way
         self._waiting: deque[Unfinished] = deque()
         self._called = False  # the next turn's work, or its rest, has been asked for
         self._since = 0.0  # when it last stopped working, or somebody began to wait
@@ -89,8 +76,8 @@ class _Line:
 
     def _call(self) -> None:
         self._called = True
-        self._since = self._clock()
-        self._loop.call_soon(self._go_on)
+        self._since = self._turn.clock()
+        self._turn.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
         # What others have queued leaves first: whoever it is for goes on meanwhile, as an API server does
@@ -99,19 +86,13 @@ class _Line:
         if not self._waiting:
             self._called = False
             return
-        now = self._clock()
-        if self._gives_way and now < min(self._turn.worked_at + self._turn.quiet, self._since + GIVES_WAY):
-            # Until then the loop is kept awake: it has no finer timer than a millisecond.
-            self._loop.call_soon(self._go_on)
-            return
+        now = self._turn.clock()
         until = now + SHARE * (now - self._since)
         for _ in range(len(self._waiting)):
             self._work(self._waiting[0])
             self._waiting.popleft()
-            if self._clock() >= until:
+            if self._turn.clock() >= until:
                 break
-        if self._gives_way:
-            self._turn.flush_own()  # it does not give way to itself
         # Asked for after the flush of what went on has been: else that of the next would share its turn. And
         # though nobody waits: what comes in the rest of this turn is the next one's.
         self._call()
@@ -120,7 +101,9 @@ class _Line:
         try:
             connection.go_on()
         except Exception as error:  # the outermost: one connection's fault is not the others'
-            self._loop.call_exception_handler({"message": "a connection's work failed", "exception": error})
+            self._turn.loop.call_exception_handler(
+                {"message": "a connection's work failed", "exception": error}
+            )
             connection.failed()
 
 
@@ -137,25 +120,18 @@ class Turn:
         "_turns",
         "clock",
         "loop",
-        "quiet",
-        "worked_at",
     )
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        clock: Callable[[], float] = time.perf_counter,
-        quiet: float = QUIET,
+        self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         """`clock` counts seconds, as they pass within a turn."""
         self.loop = loop
         self.clock = clock
-        self.quiet = quiet
-        self.worked_at = -quiet  # when a flush last had work that was not one's who gives way
         self._touched: list[Flushed] = []
         self._patient: list[Flushed] = []
         self._turns = 0  # for which they wait yet
-        self._asking = _Line(self, gives_way=True)
+        self._asking = _Line(self)
         self._carrying = _Line(self)
         self._servers = _Line(self)
         self._servers_handshakes = _Line(self)
@@ -184,12 +160,6 @@ class Turn:
 
     def flush(self) -> None:
         """Flushes what was touched."""
-        if self._touched:
-            self.flush_own()
-            self.worked_at = self.clock()
-
-    def flush_own(self) -> None:
-        """The same, and nobody gives way to that."""
         touched, self._touched = self._touched, []
         for connection in touched:
             try:
@@ -202,8 +172,8 @@ class Turn:
         """Has `connection` go on in a later turn, after those of its side that wait. Called once a turn."""
         (self._servers if upstream else self._carrying).join(connection, ahead=False)
 
-    def give_way(self, connection: Unfinished) -> None:
-        """The same for what is beyond a browser's work for a turn, when others have had theirs."""
+    def line_up(self, connection: Unfinished) -> None:
+        """The same for a browser that has asked for more than its work for a turn."""
         self._asking.join(connection, ahead=False)
 
     def shake_hands(self, connection: Unfinished, *, server: bool, ahead: bool) -> None:

@@ -162,10 +162,9 @@ class SpokenWire(Wire):
 class Offline:
     """The loop, its clock, the turn and the wheel of one test."""
 
-    def __init__(self, loop: Loop | None = None, *, quiet: float = 0.0) -> None:
-        """Nobody gives way for `quiet` seconds of a clock that stands still, unless a test says so."""
+    def __init__(self, loop: Loop | None = None) -> None:
         self.loop = loop or Loop()
-        self.turn = Turn(cast(Any, self.loop), lambda: self.loop.within, quiet)
+        self.turn = Turn(cast(Any, self.loop), lambda: self.loop.within)
         self.wheel = Wheel(self.loop.now)
 
     def run(self) -> None:

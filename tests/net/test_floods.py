@@ -8,7 +8,6 @@ from foyer.exchange.ports import BrowserSide
 from foyer.net.browser import (
     HEAD_TIME,
     KNOWN_AFTER,
-    KNOWN_UPLOADS,
     SHORT_LINGER_TIME,
     UPLOAD_STEP,
     UPLOAD_TIME,
@@ -411,34 +410,3 @@ def test_so_does_one_that_comes_with_its_head_in_one_read_of_tls() -> None:
     browsers.offline.run()
     assert len(browsers.exchanges[0].content) == 96_000
     assert browser.reads
-
-
-def uploaded_in_a_turn(browsers: Browsers, browser: Transport, stream: int) -> int:
-    """Of twenty frames that come at once, how many the turn passes on. They are a KiB each."""
-    before = sum(len(exchange.content) for exchange in browsers.exchanges)
-    rest = data(stream, bytes(1024), end=False) * 20
-    while rest and browser.reads:
-        rest = rest[browser.bring(rest) :]
-    passed = sum(len(exchange.content) for exchange in browsers.exchanges) - before
-    while rest:
-        browsers.offline.run()
-        rest = rest[browser.bring(rest) :]
-    browsers.offline.run()
-    return passed // 1024
-
-
-def test_an_upload_is_a_newcomers_until_so_much_of_it_was_taken() -> None:
-    """A change is often all that a connection is for, and no flood that is answered."""
-    browsers = Browsers()
-    browser = uploading(browsers, "h2")
-    passed = []
-    for _ in range(KNOWN_UPLOADS // 20_480 + 1):
-        passed.append(uploaded_in_a_turn(browsers, browser, 1))
-    assert set(passed) == {HEAD_WORK}
-    assert uploaded_in_a_turn(browsers, browser, 1) == TURN_WORK
-    # Frames that nobody asked for make nobody known.
-    other = browsers.connect()
-    other.bring(headers(1, HEAD))
-    for _ in range(KNOWN_UPLOADS // 20_480 + 2):
-        assert uploaded_in_a_turn(browsers, other, 1) == 0
-    assert begun_in_a_turn(browsers, other) == [1] * 20

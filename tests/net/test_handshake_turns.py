@@ -82,7 +82,7 @@ class Waiting:
         if self._upstream:
             self._turn.later(self, upstream=True)
         else:
-            self._turn.give_way(self)
+            self._turn.line_up(self)
 
     def failed(self) -> None:
         raise AssertionError
@@ -184,7 +184,7 @@ def test_a_newcomer_costs_no_tls_before_its_turn(context: ssl.SSLContext) -> Non
 def test_a_handshake_waits_for_its_turn_among_floods_and_they_for_theirs(context: ssl.SSLContext) -> None:
     offline = Offline()
     flood = Waiting(offline.turn)
-    offline.turn.give_way(flood)
+    offline.turn.line_up(flood)
     newcomer = Newcomer(offline, context)
     assert not newcomer.shake()
     newcomer.say()
@@ -217,8 +217,8 @@ def test_but_who_comes_in_crumbs_is_ahead_of_others_once(context: ssl.SSLContext
     said = newcomer._outgoing.read()
     newcomer.transport.bring(said[:1])
     turn(offline)
-    offline.turn.give_way(other)
-    offline.turn.give_way(third)
+    offline.turn.line_up(other)
+    offline.turn.line_up(third)
     waited = []
     for at in range(1, 4):
         newcomer.transport.bring(said[at : at + 1])
@@ -301,7 +301,7 @@ def test_what_others_have_queued_leaves_before_the_turns_work() -> None:
             self.times += 1
 
     work = Looking(offline.turn)
-    offline.turn.give_way(work)
+    offline.turn.line_up(work)
     offline.turn.touch(queued)
     turn(offline)
     assert work.times == 1
@@ -331,7 +331,7 @@ def test_of_all_handshakes_with_servers_one_takes_a_step_a_turn_and_no_turn_of_o
     """One person may cause thousands, with reads of many targets."""
     offline = spent(server=True)
     flood, answer = Waiting(offline.turn), Waiting(offline.turn, upstream=True)
-    offline.turn.give_way(flood)
+    offline.turn.line_up(flood)
     offline.turn.later(answer, upstream=True)
     servers = [Server(offline, browser_context("http/1.1"), context) for _ in range(5)]
     for server in servers:

@@ -130,7 +130,7 @@ def test_however_many_browsers_flood_a_server_has_its_turn() -> None:
 
 def test_a_line_goes_on_behind_one_whose_work_fails() -> None:
     loop = Loop()
-    turn = Turn(loop, lambda: 0.0, 0.0)  # type: ignore[arg-type]
+    turn = Turn(loop, lambda: 0.0)  # type: ignore[arg-type]
 
     class Broken(Unfinished):
         aborted = False
