@@ -145,8 +145,15 @@ class H1Browser(Browser):
         return rest, bool(blank) and not self._left and not self._chunked
 
 
+_OK = 0x88
+"""How a header block begins whose status is 200 (RFC 7541 appendix A, index 8)."""
+
+
 class H2Browser(Browser):
-    """HTTP/2: counts frames that end a stream, and looks into the first header block alone, or into each."""
+    """HTTP/2: counts frames that end a stream, and decodes the first header block alone, or each.
+
+    Where answers are to be 200, all others must begin as one: a refusal is quicker than what is measured.
+    """
 
     each_head = False
     _decoder: hpack.Decoder | None = None
@@ -161,8 +168,11 @@ class H2Browser(Browser):
                 break
             kind, flags = data[at + 3], data[at + 4]
             if kind in (Type.DATA, Type.HEADERS):
-                if kind == Type.HEADERS and (self.each_head or self._decoder is None):
-                    self._look(data[at + 9 : at + 9 + length])
+                if kind == Type.HEADERS:
+                    if self.each_head or self._decoder is None:
+                        self._look(data[at + 9 : at + 9 + length])
+                    elif self._status == 200:
+                        assert data[at + 9] == _OK, "an answer that is no 200"
                 if not self._watching:
                     done += flags & END_STREAM
                 elif kind == Type.DATA:

@@ -41,8 +41,8 @@ MORE = 16.0
 """MiB that the server may have more than before, meanwhile and afterwards."""
 
 FLOODER, SOMEBODY = 1, range(2, 202)
-"""People. foyer has all of its bounds, and so many share what is asked that none of them meets one. Of 32 most
-were refused after some minutes, which takes half the time: a flood was then held against quiet refusals."""
+"""People. foyer has all of its bounds, and so many share what is asked that none of them meets one. Of 32
+most were refused after some minutes, in half the time: a flood was then held against quiet refusals."""
 
 COLUMNS = ["quiet µs", "stays", "leaves", "+MiB", "after s", "ended/s", "MB/s"]
 

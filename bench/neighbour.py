@@ -26,10 +26,7 @@ class Neighbours:
         context = client_context(H2)
         asking = zip(cookies, cycle(targets), strict=False)
         tasks = [Task(port, H2, target, cookie, 1, gets=1) for cookie, target in asking]
-        browsers = [H2Browser(task, context, self._told) for task in tasks]
-        for browser in browsers:
-            browser.each_head = True  # a refusal is quicker than what is measured, quiet or not
-        self._turns = cycle(browsers)
+        self._turns = cycle([H2Browser(task, context, self._told) for task in tasks])
         self._answered = 0
 
     def _told(self, browser: Browser, count: int) -> None:

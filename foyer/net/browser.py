@@ -453,8 +453,8 @@ class BrowserConnection(Connection):
 
     def _goes_on(self, codec: H1Server | H2Server) -> bool:
         """Whether a pipelined request has yet to begin. It is one in progress: its answer says the close, as
-        that before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not, and who reads
-        no answers holds up no stop."""
+        that before may not have (RFC 9112 section 9.6). Over HTTP/2 GOAWAY has said what is not, and who
+        reads no answers holds up no stop."""
         return codec.unfinished and not codec.multiplexed and not self.wire.choked
 
     def _line_up(self) -> None:
