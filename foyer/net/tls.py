@@ -142,10 +142,6 @@ class TLSWire(Wire):
         self.busy(False)
         self._take_records(memoryview(steps))
 
-    def failed(self) -> None:
-        """A fault of ours: the connection ends as it stands."""
-        self.abort()
-
     def _take_records(self, received: memoryview) -> None:
         """Tells the owner of what a read has brought, a record's worth at a time."""
         nbytes = len(received)
@@ -277,6 +273,16 @@ class TLSWire(Wire):
         view = memoryview(data)
         for at in range(0, len(data), _RECORD):
             self._tls.write(view[at : at + _RECORD])
+            self._drain()
+
+    def prepare(self, data: bytes) -> None:
+        if len(data) > _RECORD:
+            self.write(data)
+        elif data and not self._finished and not self.closing:
+            self._tls.write(data)
+
+    def send_prepared(self) -> None:
+        if not self.closing:
             self._drain()
 
     def _drain(self) -> None:

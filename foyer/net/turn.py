@@ -1,8 +1,8 @@
 """The end of a loop's turn, where every touched connection is flushed once.
 
 Calls between rooms only queue bytes. However many events one turn brings, a connection is then
-written to once, in one TLS record where it fits; and nothing re-enters. (What a side sends alone, over
-HTTP/1.1, needs none of this: `BrowserConnection.pass_on`.)
+written to once, in one TLS record where it fits; and nothing re-enters. What a side sends alone, over
+HTTP/1.1, is ready as it is said (`BrowserConnection.pass_on`), and leaves with the others' then.
 
 What a browser sent beyond its work for one turn waits here for later ones, a connection a turn: however
 many flood us, together they take no more of a turn than one. A newcomer's handshake stands in that line
@@ -30,6 +30,16 @@ class Flushed(Protocol):
 
     def flush(self) -> None:
         """Hands what is queued to the transport."""
+
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands."""
+
+
+class Prepared(Protocol):
+    """Something that holds bytes which are ready to leave."""
+
+    def send_prepared(self) -> None:
+        """Hands them to the transport."""
 
     def failed(self) -> None:
         """A fault of ours: the connection ends as it stands."""
@@ -114,6 +124,7 @@ class Turn:
         "_asking",
         "_carrying",
         "_patient",
+        "_prepared",
         "_servers",
         "_servers_handshakes",
         "_touched",
@@ -130,6 +141,7 @@ class Turn:
         self.clock = clock
         self._touched: list[Flushed] = []
         self._patient: list[Flushed] = []
+        self._prepared: list[Prepared] = []
         self._turns = 0  # for which they wait yet
         self._asking = _Line(self)
         self._carrying = _Line(self)
@@ -141,6 +153,21 @@ class Turn:
         if not self._touched:
             self.loop.call_soon(self.flush)
         self._touched.append(connection)
+
+    def send_off(self, wire: Prepared) -> None:
+        """Sends what `wire` holds once this turn's events have been handled."""
+        if not self._prepared:
+            self.loop.call_soon(self._send_off)
+        self._prepared.append(wire)
+
+    def _send_off(self) -> None:
+        prepared, self._prepared = self._prepared, []
+        for wire in prepared:
+            try:
+                wire.send_prepared()
+            except Exception as error:  # the outermost: one connection's fault is not the others'
+                self.loop.call_exception_handler({"message": "a write failed", "exception": error})
+                wire.failed()
 
     def touch_patiently(self, connection: Flushed) -> None:
         """Flushes `connection` within `PATIENCE` turns."""
@@ -159,7 +186,8 @@ class Turn:
                 self.touch(connection)
 
     def flush(self) -> None:
-        """Flushes what was touched."""
+        """Flushes what was touched, behind what is ready: with it a connection may end."""
+        self._send_off()
         touched, self._touched = self._touched, []
         for connection in touched:
             try:

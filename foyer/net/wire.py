@@ -148,6 +148,14 @@ class Wire(asyncio.BufferedProtocol):
         if data and not self._finished and not self.closing:
             self._put(data)
 
+    def prepare(self, data: bytes) -> None:
+        """The same; but only what TLS has to do is done now: it leaves by `send_prepared`, or with what is
+        written before that."""
+        self.write(data)
+
+    def send_prepared(self) -> None:
+        """Sends what was prepared."""
+
     def _put(self, data: bytes) -> None:
         """Hands bytes to the transport, and stops reading from a peer that makes us write and never reads."""
         if self._transport is None or self._finished:
@@ -234,6 +242,10 @@ class Wire(asyncio.BufferedProtocol):
         if self._transport is not None and not self.closing:
             self.closing = True
             self._transport.close()
+
+    def failed(self) -> None:
+        """A fault of ours: the connection ends as it stands."""
+        self.abort()
 
     def abort(self, *, reset: bool = False) -> None:
         """Closes now and drops what was not sent. With `reset`, a TCP RST: never a clean end."""

@@ -7,15 +7,11 @@ connection up, and 64 KiB of gzip expand to 64 MiB.
 import gzip
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from foyer.exchange.exchange import Exchange
 from foyer.exchange.ports import Answer, BrowserReceiver, BrowserSide, ResponseBounds
 from foyer.net.browser import BrowserConnection
 from foyer.net.connection import QUANTUM, TURN_SENT
-from foyer.net.side import BrowserSide as Place
-from foyer.net.side import Sending
 from foyer.net.turn import PATIENCE, SHARE
 from foyer.net.wire import Wire
 from foyer.protocol.events import RequestHead, ResponseHead
@@ -224,98 +220,6 @@ def test_sides_are_neighbours_on_one_connection_and_what_they_are_sent_in_a_turn
     assert [transport for transport, _ in turn] == [nine, one]
     *first, last = [side.neighbourhood for side in world.sides]
     assert len(set(first)) == 1 and last not in first
-
-
-# What leaves before the turn's end.
-
-
-def answering(world: World, version: str) -> tuple[Place, Greedy]:
-    """A side whose head has left, and the browser that has it."""
-    browser = world.connect(version)
-    [side] = world.sides
-    assert isinstance(side, Place)
-    side.send_head(ResponseHead(200, []))
-    world.turns()
-    browser.taken.clear()
-    return side, browser
-
-
-def content(version: str, taken: bytes) -> bytes:
-    """What was framed in `taken`."""
-    if version == "h2":
-        return b"".join(frame.payload for frame in frames(taken) if frame.kind == Kind.DATA)
-    found = b""
-    while taken:
-        size, _, rest = taken.partition(b"\r\n")
-        assert rest[int(size, 16) :].startswith(b"\r\n")
-        found, taken = found + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
-    return found
-
-
-def test_what_nothing_follows_leaves_at_once_where_a_connection_is_one_exchanges() -> None:
-    world = World()
-    side, browser = answering(world, "h1")
-    side.send_alone(b"a change")
-    assert content("h1", bytes(browser.taken)) == b"a change"
-    assert side.framed == len(b"a change")
-    assert not world.offline.loop._soon, "it need not be come back to"
-
-
-def test_but_over_http2_with_what_its_neighbours_are_sent() -> None:
-    world = World()
-    side, browser = answering(world, "h2")
-    side.send_alone(b"a change")
-    assert not browser.taken
-    world.turns()
-    assert content("h2", bytes(browser.taken)) == b"a change"
-
-
-def test_and_not_before_what_waits_or_when_the_browser_takes_nothing() -> None:
-    world = World()
-    side, browser = answering(world, "h1")
-    connection = side.connection
-    assert isinstance(connection, BrowserConnection)
-    side.send(b"one")
-    side.send_alone(b"two")
-    assert not browser.taken
-    world.turns()
-    browser.taken.clear()
-    connection.wire.congested = True
-    side.send_alone(b"three")
-    world.turns()
-    assert not browser.taken and side.waits
-    side.send_alone(b"four")
-    connection.wire.resume_writing()
-    world.turns()
-    assert content("h1", bytes(browser.taken)) == b"threefour"
-
-
-@VERSIONS
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["send", "alone", "turn", "finish", "cut"]), st.integers(1, 3 * QUANTUM))
-    )
-)
-def test_in_whatever_order_it_comes_it_leaves(version: str, said: list[tuple[str, int]]) -> None:
-    world = World()
-    side, browser = answering(world, version)
-    sent, cut = b"", False
-    for number, (what, size) in enumerate(said):
-        piece = bytes([65 + number % 26]) * size
-        match what:
-            case "turn":
-                world.turns()
-            case "finish":
-                side.finish()
-            case "cut":
-                side.abort()
-                cut = True
-            case _:
-                sent += piece if side.sending is Sending.OPEN else b""
-                side.send_alone(piece) if what == "alone" else side.send(piece)
-    world.turns()
-    taken = content(version, bytes(browser.taken))
-    assert sent.startswith(taken) if cut else taken == sent
 
 
 # What waits for company.

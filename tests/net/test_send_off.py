@@ -1,0 +1,212 @@
+"""What one stream alone is sent is ready as it is said, and leaves with the others' of that turn."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foyer.net.browser import BrowserConnection
+from foyer.net.connection import QUANTUM
+from foyer.net.listener import server_context
+from foyer.net.side import BrowserSide as Place
+from foyer.net.side import Sending
+from foyer.net.tls import TLSWire
+from foyer.protocol.events import ResponseHead
+from tests.net.test_turns import ONE, WIDE, Greedy, World
+from tests.support.certs import ORIGIN_HOST, browser_context, write_certificate
+from tests.support.raw_frames import GET, PREFACE, Kind, frames, headers
+
+KINDS = pytest.mark.parametrize("kind", ["h1", "h2", "h1 over TLS", "h2 over TLS"])
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    folder: Path = tmp_path_factory.mktemp("certificates")
+    certificate, key = write_certificate(folder, ORIGIN_HOST)
+    return server_context(str(certificate), str(key))
+
+
+class Encrypted(Greedy):
+    """A browser over TLS: what it has taken is what it could decrypt."""
+
+    def __init__(self, world: World, wire: TLSWire, alpn: str) -> None:
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = browser_context(alpn).wrap_bio(
+            self._incoming, self._outgoing, server_hostname=ORIGIN_HOST
+        )
+        super().__init__(world, wire)
+        for _ in range(3):
+            self._read()
+            self.bring(self._outgoing.read())
+
+    def write(self, data: bytes) -> None:
+        self.world.written.append((self, len(data)))
+        self._incoming.write(data)
+        self._read()
+
+    def _read(self) -> None:
+        try:
+            while piece := self._tls.read(1 << 16):
+                self.taken += piece
+        except ssl.SSLWantReadError:
+            pass
+
+    def say(self, data: bytes) -> None:
+        self._tls.write(data)
+        self.bring(self._outgoing.read())
+
+
+def answering(world: World, kind: str, context: ssl.SSLContext) -> tuple[Place, Greedy]:
+    """A side whose head has left, and the browser that has it."""
+    version, *over_tls = kind.split(" over ")
+    if over_tls:
+        connection = BrowserConnection(world, world.offline.turn, world.offline.wheel, lambda _: None)
+        wire = TLSWire(connection, context)
+        connection.attach(wire)
+        browser: Greedy = Encrypted(world, wire, "h2" if version == "h2" else "http/1.1")
+        world.offline.run()
+        assert isinstance(browser, Encrypted)
+        browser.say(ONE if version == "h1" else PREFACE + WIDE + headers(1, GET))
+        world.offline.run()
+    else:
+        browser = world.connect(version)
+    side = world.sides[-1]
+    assert isinstance(side, Place)
+    side.send_head(ResponseHead(200, []))
+    world.turns()
+    browser.taken.clear()
+    return side, browser
+
+
+def content(kind: str, taken: bytes) -> bytes:
+    """What was framed in `taken`."""
+    if kind.startswith("h2"):
+        return b"".join(frame.payload for frame in frames(taken) if frame.kind == Kind.DATA)
+    found = b""
+    while taken:
+        size, _, rest = taken.partition(b"\r\n")
+        assert rest[int(size, 16) :].startswith(b"\r\n")
+        found, taken = found + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return found
+
+
+def test_over_http1_it_is_ready_at_once_and_nobody_is_come_back_to(context: ssl.SSLContext) -> None:
+    """Over TLS they leave when all are ready, one behind the other, and the connections are left alone."""
+    world = World()
+    streams = [answering(world, "h1 over TLS", context) for _ in range(5)]
+    for number, (side, _) in enumerate(streams):
+        side.send_alone(b"change %d" % number)
+        assert side.framed == len(b"change 0")
+        connection = side.connection
+        assert isinstance(connection, BrowserConnection) and not connection._touched
+    assert not any(browser.taken for _, browser in streams)
+    [turn] = world.turns()
+    assert [browser for browser, _ in turn] == [browser for _, browser in streams]
+    for number, (_, browser) in enumerate(streams):
+        assert content("h1", bytes(browser.taken)) == b"change %d" % number
+
+
+def test_but_over_http2_with_what_its_neighbours_are_sent(context: ssl.SSLContext) -> None:
+    world = World()
+    side, browser = answering(world, "h2", context)
+    side.send_alone(b"a change")
+    assert not side.framed
+    world.turns()
+    assert content("h2", bytes(browser.taken)) == b"a change"
+
+
+@pytest.mark.parametrize("kind", ["h1", "h1 over TLS"])
+def test_and_not_before_what_waits_or_when_the_browser_takes_nothing(
+    kind: str, context: ssl.SSLContext
+) -> None:
+    world = World()
+    side, browser = answering(world, kind, context)
+    connection = side.connection
+    assert isinstance(connection, BrowserConnection)
+    side.send(b"one")
+    side.send_alone(b"two")
+    assert not side.framed
+    world.turns()
+    browser.taken.clear()
+    connection.wire.congested = True
+    side.send_alone(b"three")
+    world.turns()
+    assert not browser.taken and side.waits
+    side.send_alone(b"four")
+    connection.wire.resume_writing()
+    world.turns()
+    assert content("h1", bytes(browser.taken)) == b"threefour"
+
+
+@KINDS
+@given(
+    said=st.lists(
+        st.tuples(
+            st.sampled_from(["send", "alone", "turn", "finish", "cut", "deliver and cut"]),
+            st.integers(1, 3 * QUANTUM),
+        )
+    )
+)
+def test_in_whatever_order_it_comes_it_leaves(
+    kind: str, context: ssl.SSLContext, said: list[tuple[str, int]]
+) -> None:
+    world = World()
+    side, browser = answering(world, kind, context)
+    sent, cut = b"", False
+    for number, (what, size) in enumerate(said):
+        piece = bytes([65 + number % 26]) * size
+        match what:
+            case "turn":
+                world.turns()
+            case "finish":
+                side.finish()
+            case "cut":
+                side.abort()
+                cut = True
+            case "deliver and cut":
+                cut = cut or side.sending is not Sending.OPEN
+                side.abort(deliver_first=True)
+            case _:
+                sent += piece if side.sending is Sending.OPEN else b""
+                side.send_alone(piece) if what == "alone" else side.send(piece)
+    world.turns()
+    taken = content(kind, bytes(browser.taken))
+    assert sent.startswith(taken) if cut else taken == sent
+
+
+def test_what_is_ready_leaves_before_its_connection_ends_whoever_flushes_first(
+    context: ssl.SSLContext,
+) -> None:
+    """A line flushes before its own work, and may have been called before."""
+
+    class Working:
+        def go_on(self) -> None: ...
+
+        def failed(self) -> None:
+            raise AssertionError
+
+    world = World()
+    side, browser = answering(world, "h1 over TLS", context)
+    world.offline.turn.later(Working())
+    side.send_alone(b"the last change")
+    side.abort(deliver_first=True)
+    world.turns()
+    assert content("h1", bytes(browser.taken)) == b"the last change"
+    assert browser.closing
+
+
+def test_one_whose_write_fails_is_ended_alone(context: ssl.SSLContext) -> None:
+    world = World()
+    (broken, refusing), (side, browser) = [answering(world, "h1 over TLS", context) for _ in range(2)]
+
+    def fail(data: bytes) -> None:
+        raise RuntimeError
+
+    refusing.write = fail  # type: ignore[method-assign]
+    broken.send_alone(b"a change")
+    side.send_alone(b"a change")
+    world.offline.loop.run()
+    assert content("h1", bytes(browser.taken)) == b"a change"
+    assert refusing.aborted and len(world.offline.loop.faults) == 1
