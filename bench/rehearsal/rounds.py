@@ -75,9 +75,8 @@ class Found:
     slowest: list[float] = field(default_factory=list)
     reached: list[list[float]] = field(default_factory=list)
     """Of each change, each watch's time, in order."""
-    cpu: dict[str, float] = field(default_factory=dict)
-    """While changes were told, by process."""
-    told: int = 0
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+    """Of each change, for each who was told, by process."""
     cut: list[list[float]] = field(default_factory=list)
     answered: list[float] = field(default_factory=list)
     upstream: list[int] = field(default_factory=list)
@@ -217,8 +216,7 @@ class Rehearsal:
             self._settle(0.1)
             if number and seen:
                 for name, cpu in self._cpu().items():
-                    self.found.cpu[name] = self.found.cpu.get(name, 0.0) + cpu - before[name]
-                self.found.told += len(seen)
+                    self.found.cpu.setdefault(name, []).append((cpu - before[name]) / len(seen))
                 measured.append([(one - at) / 1e9 for one in seen])
         self.found.first += [times[0] for times in measured]
         self.found.slowest += [times[-1] for times in measured]

@@ -60,6 +60,8 @@ def _held(table: Table, found: Servers, version: str, aims: Aims, kib: float) ->
     if goref is not None:
         times = per(_middle(foyer.slowest), _middle(goref.slowest))
         at_most("to the slowest, foyer / goref", times, aims.slowest, ".2f")
+    if aims.delivery is not None:
+        at_most("a delivery, µs of its CPU", _delivery(foyer, "server"), aims.delivery, ".1f")
     at_most("logout to cut, ms", _slowest_cut(foyer), LOGOUT_TO_CUT, ".0f")
 
 
@@ -150,4 +152,4 @@ def _each(values: Sequence[float], count: int, scale: float) -> float | None:
 
 
 def _delivery(one: Found, process: str) -> float | None:
-    return per(one.cpu.get(process, 0.0) * 1e6, one.told)
+    return _middle(one.cpu.get(process, ()), 1e6)

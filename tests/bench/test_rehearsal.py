@@ -143,7 +143,7 @@ def test_a_small_rehearsal_finds_everything_as_it_must_be(
     rounds = len(found.open)
     assert len(found.opening) == len(found.slowest) == rounds >= 3
     assert [len(cut) for cut in found.cut] == [2 * EACH] * (rounds - 1)
-    assert found.told == rounds * 2 * EACH
+    assert {len(cpu) for cpu in found.cpu.values()} == {rounds}
     assert found.soaked
     servers = {("foyer", version): found}
     fill(Report(), servers, kind, 2, "stand-ins")
