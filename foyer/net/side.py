@@ -204,7 +204,7 @@ class BrowserSide(Side):
 
     def send_alone(self, data: bytes) -> None:
         """The same where nothing more of this turn follows: it need not wait for the turn's end."""
-        if self.pieces or self.sending is not Sending.OPEN or not self.connection.pass_on(self, data):
+        if self.queued or self.sending is not Sending.OPEN or not self.connection.pass_on(self, data):
             self.send(data)
 
     def resume(self) -> None:

@@ -55,6 +55,7 @@ class TLSWire(Wire):
         "_hostname",
         "_incoming",
         "_outgoing",
+        "_prepared",
         "_quiet",
         "_records",
         "_shut",
@@ -84,6 +85,7 @@ class TLSWire(Wire):
         self._context = context
         self._hostname = hostname
         self._established = False
+        self._prepared = b""  # to be encrypted and sent when others' is
         self._hello = Hello() if hostname is None else None  # a browser's, until the handshake is over
         self._shut = False  # the peer's close_notify was read
         self._records = Records()
@@ -266,6 +268,7 @@ class TLSWire(Wire):
     def write(self, data: bytes) -> None:
         if not data or self._finished or self.closing:
             return
+        self.encrypt()
         if len(data) <= _RECORD:  # nearly all is
             self._tls.write(data)
             self._drain()
@@ -275,14 +278,27 @@ class TLSWire(Wire):
             self._tls.write(view[at : at + _RECORD])
             self._drain()
 
-    def prepare(self, data: bytes) -> None:
-        if len(data) > _RECORD:
+    def prepare(self, data: bytes, turn: Turn) -> None:
+        if self._prepared or len(data) > _RECORD or self._finished or self.closing:
             self.write(data)
-        elif data and not self._finished and not self.closing:
+        else:
+            self._prepared = data
+            turn.send_off(self)
+
+    def encrypt(self) -> None:
+        """Encrypts what was prepared, unless that has left before."""
+        data, self._prepared = self._prepared, b""
+        if data and not self.closing:
             self._tls.write(data)
 
-    def send_prepared(self) -> None:
-        if not self.closing:
+    def send_off(self) -> None:
+        """Sends what was encrypted."""
+        if not self.closing and (data := self._outgoing.read()):
+            self._put(data)
+
+    def _send_prepared(self) -> None:
+        if self._prepared:
+            self.encrypt()
             self._drain()
 
     def _drain(self) -> None:
@@ -291,6 +307,7 @@ class TLSWire(Wire):
 
     def _say_goodbye(self) -> None:
         """close_notify: what was sent is whole (RFC 8446 section 6.1)."""
+        self.encrypt()
         if self._established:
             try:
                 self._tls.unwrap()
@@ -302,9 +319,16 @@ class TLSWire(Wire):
         if not self.closing and not self._finished:
             if goodbye:
                 self._say_goodbye()
+            else:
+                self._send_prepared()
             super().finish()
 
     def close(self) -> None:
         if not self.closing:
             self._say_goodbye()
             super().close()
+
+    def cut_off(self) -> None:
+        if not self.closing:
+            self._send_prepared()
+            super().cut_off()

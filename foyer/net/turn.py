@@ -2,7 +2,7 @@
 
 Calls between rooms only queue bytes. However many events one turn brings, a connection is then
 written to once, in one TLS record where it fits; and nothing re-enters. What a side sends alone, over
-HTTP/1.1, is ready as it is said (`BrowserConnection.pass_on`), and leaves with the others' then.
+HTTP/1.1, is framed as it is said (`BrowserConnection.pass_on`); all such is encrypted then, and then sent.
 
 What a browser sent beyond its work for one turn waits here for later ones, a connection a turn: however
 many flood us, together they take no more of a turn than one. A newcomer's handshake stands in that line
@@ -15,6 +15,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Protocol
 
 PATIENCE = 8
@@ -23,6 +24,9 @@ them is given up on some connection to the API server, and hundreds end at once.
 
 SHARE = 0.5
 """Of the time that others took since a line's last work, what it takes now: one connection's at least."""
+
+
+_ENCRYPT, _SEND_OFF = methodcaller("encrypt"), methodcaller("send_off")
 
 
 class Flushed(Protocol):
@@ -36,9 +40,12 @@ class Flushed(Protocol):
 
 
 class Prepared(Protocol):
-    """Something that holds bytes which are ready to leave."""
+    """Something that holds bytes which are to leave."""
 
-    def send_prepared(self) -> None:
+    def encrypt(self) -> None:
+        """Encrypts them."""
+
+    def send_off(self) -> None:
         """Hands them to the transport."""
 
     def failed(self) -> None:
@@ -162,12 +169,14 @@ class Turn:
 
     def _send_off(self) -> None:
         prepared, self._prepared = self._prepared, []
-        for wire in prepared:
-            try:
-                wire.send_prepared()
-            except Exception as error:  # the outermost: one connection's fault is not the others'
-                self.loop.call_exception_handler({"message": "a write failed", "exception": error})
-                wire.failed()
+        # Each step for all: its code is in the caches then.
+        for step in (_ENCRYPT, _SEND_OFF):
+            for wire in prepared:
+                try:
+                    step(wire)
+                except Exception as error:  # the outermost: one connection's fault is not the others'
+                    self.loop.call_exception_handler({"message": "a write failed", "exception": error})
+                    wire.failed()
 
     def touch_patiently(self, connection: Flushed) -> None:
         """Flushes `connection` within `PATIENCE` turns."""

@@ -12,6 +12,8 @@ import termios
 import threading
 from typing import Protocol, cast
 
+from foyer.net.turn import Turn
+
 SMALL_READ = 4096
 """Bytes of a read where there is more to do with what comes than with others'."""
 
@@ -148,13 +150,10 @@ class Wire(asyncio.BufferedProtocol):
         if data and not self._finished and not self.closing:
             self._put(data)
 
-    def prepare(self, data: bytes) -> None:
-        """The same; but only what TLS has to do is done now: it leaves by `send_prepared`, or with what is
-        written before that."""
+    def prepare(self, data: bytes, turn: Turn) -> None:
+        """The same; but over TLS it is encrypted as others' is, at the end of `turn`, and leaves as theirs
+        does: or sooner, if something is written behind it."""
         self.write(data)
-
-    def send_prepared(self) -> None:
-        """Sends what was prepared."""
 
     def _put(self, data: bytes) -> None:
         """Hands bytes to the transport, and stops reading from a peer that makes us write and never reads."""

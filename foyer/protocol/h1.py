@@ -380,6 +380,13 @@ class H1Server(_H1):
             self._answered = True
             self._turn_over()
 
+    def take_alone(self, stream: int, data: bytes) -> bytes:
+        """`send_data` of content that more may follow, and `take`."""
+        if data and self._chunked and not self._out and self._is_open(stream):
+            return b"%x\r\n%b\r\n" % (len(data), data)
+        self.send_data(stream, data, False)
+        return self.take()
+
     def _turn_over(self) -> None:
         """The response has ended: ready for the next request once this one has, or done with."""
         if self._h11.our_state is not h11.DONE or not self._walk.done:

@@ -125,15 +125,18 @@ class Stream:
         if self.state is State.WAITING:
             self._begin()
         self._exchange.write(head + tail)
-        self._look()
+        if self._exchange.browser.queued > HIGH_WATER:
+            self._hold()
 
     def write_alone(self, head: bytes, tail: bytes) -> None:
         """The same behind the head, where nothing more of this turn follows: it leaves at once if it may."""
         self._exchange.write_alone(head + tail)
-        self._look()
+        if self._exchange.browser.queued > HIGH_WATER:
+            self._hold()
 
-    def _look(self) -> None:
-        if self._exchange.browser.queued > HIGH_WATER and not self._slow and self._feed is not None:
+    def _hold(self) -> None:
+        """The browser is slow."""
+        if not self._slow and self._feed is not None:
             self._slow = True
             self._feed.pause()
 

@@ -31,6 +31,8 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
 class Encrypted(Greedy):
     """A browser over TLS: what it has taken is what it could decrypt."""
 
+    told_goodbye = False
+
     def __init__(self, world: World, wire: TLSWire, alpn: str) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = browser_context(alpn).wrap_bio(
@@ -50,6 +52,7 @@ class Encrypted(Greedy):
         try:
             while piece := self._tls.read(1 << 16):
                 self.taken += piece
+            self.told_goodbye = True
         except ssl.SSLWantReadError:
             pass
 
@@ -179,7 +182,7 @@ def test_in_whatever_order_it_comes_it_leaves(
 def test_what_is_ready_leaves_before_its_connection_ends_whoever_flushes_first(
     context: ssl.SSLContext,
 ) -> None:
-    """A line flushes before its own work, and may have been called before."""
+    """A line flushes before its own work, and may have been called for before."""
 
     class Working:
         def go_on(self) -> None: ...
@@ -195,6 +198,47 @@ def test_what_is_ready_leaves_before_its_connection_ends_whoever_flushes_first(
     world.turns()
     assert content("h1", bytes(browser.taken)) == b"the last change"
     assert browser.closing
+
+
+@given(
+    said=st.lists(st.tuples(st.sampled_from(["write", "prepare", "turn"]), st.integers(1, 3 * 16 * 1024))),
+    ending=st.sampled_from(["nothing", "close", "cut off", "finish", "finish without goodbye"]),
+)
+def test_a_wire_sends_what_was_prepared_in_its_order_and_before_it_ends(
+    context: ssl.SSLContext, said: list[tuple[str, int]], ending: str
+) -> None:
+    world = World()
+    side, browser = answering(world, "h1 over TLS", context)
+    connection = side.connection
+    assert isinstance(connection, BrowserConnection) and isinstance(browser, Encrypted)
+    wire, sent = connection.wire, b""
+    for number, (what, size) in enumerate(said):
+        piece = bytes([65 + number % 26]) * size
+        match what:
+            case "turn":
+                world.turns()
+            case "write":
+                sent += piece
+                wire.write(piece)
+            case _:
+                sent += piece
+                wire.prepare(piece, world.offline.turn)
+    match ending:
+        case "close":
+            wire.close()
+        case "cut off":
+            wire.cut_off()
+        case "finish":
+            wire.finish()
+        case "finish without goodbye":
+            wire.finish(goodbye=False)
+    wire.prepare(b"", world.offline.turn)
+    if ending != "nothing":
+        wire.prepare(b"too late", world.offline.turn)
+    world.turns()
+    assert bytes(browser.taken) == sent
+    assert browser.told_goodbye == (ending in ("close", "finish"))
+    assert browser.closing == (ending in ("close", "cut off"))
 
 
 def test_one_whose_write_fails_is_ended_alone(context: ssl.SSLContext) -> None:

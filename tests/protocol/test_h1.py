@@ -1,6 +1,8 @@
 """HTTP/1.1 as a dialogue: what a codec hears, what its sink is told, what it says (A14, A19 to A21, A23)."""
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from foyer.protocol.events import Fields, RequestHead, ResponseHead
 from foyer.protocol.fault import ProtocolFault
@@ -28,6 +30,52 @@ def test_a_request_is_told_and_answered(server: Talk[H1Server]) -> None:
     answer(server.codec, 1)
     assert server.says() == OK
     assert not server.codec.closing
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [
+        (GET, []),
+        (GET, [(b"content-length", b"1000")]),
+        (GET.replace(b"HTTP/1.1", b"HTTP/1.0"), []),
+    ],
+    ids=["chunked", "a length", "until close"],
+)
+@given(
+    pieces=st.lists(st.integers(0, 5), max_size=4),
+    then=st.sampled_from(["more", "a reset", "the end", "another stream"]),
+    taken=st.booleans(),
+)
+def test_a_piece_that_is_taken_alone_is_framed_as_any(
+    asked: bytes, fields: Fields, pieces: list[int], then: str, taken: bool
+) -> None:
+    assume(then != "the end" or not fields)
+    said = []
+    for alone in (False, True):
+        codec = heard(asked)
+        codec.send_head(1, ResponseHead(200, fields))
+        out = codec.take() if taken else b""
+
+        def piece(stream: int, size: int, codec: H1Server = codec, alone: bool = alone) -> bytes:
+            if alone:
+                return codec.take_alone(stream, b"hello"[:size])
+            codec.send_data(stream, b"hello"[:size], False)
+            return codec.take()
+
+        out += b"".join([piece(1, size) for size in pieces])
+        if then == "a reset":
+            codec.reset(1)
+        elif then == "the end":
+            codec.send_data(1, b"", True)
+        said.append(out + piece(2 if then == "another stream" else 1, 5))
+    assert said[0] == said[1]
+
+
+def heard(asked: bytes) -> H1Server:
+    """A codec that has been asked this."""
+    talk = Talk(H1Server)
+    talk.hears(asked)
+    return talk.codec
 
 
 def test_a_head_has_its_fields_in_lower_case_and_its_host_apart(server: Talk[H1Server]) -> None:
