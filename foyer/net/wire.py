@@ -215,13 +215,19 @@ class Wire(asyncio.BufferedProtocol):
             self._transport.resume_reading() if reading else self._transport.pause_reading()
 
     def keep_alive(self, idle: float, interval: float, probes: int) -> None:
-        """Has TCP find a dead peer: after `idle` seconds of silence `probes` probes, `interval` apart."""
+        """Has TCP find a dead peer: after `idle` seconds of silence `probes` probes, `interval` apart.
+
+        And as long after what the peer has not acknowledged, or has no room for. Linux probes nobody who has
+        yet to acknowledge: a request to one that is gone waited for a quarter of an hour of retransmissions.
+        """
         peer = self._transport.get_extra_info("socket") if self._transport is not None else None
         if peer is not None:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, int(idle))
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, int(interval))
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
+            limit = int((idle + interval * probes) * 1000)
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit)
 
     def finish(self, *, goodbye: bool = True) -> None:
         """Says that no more will be written, and goes on reading: the peer can take a last answer.

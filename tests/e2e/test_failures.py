@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from foyer.net.upstream import PING_TIME, QUIET_TIME
 from tests.e2e.harness.answers import assert_interrupted, assert_passed, assert_refused_by_kubernetes
 from tests.e2e.harness.browser import Browser, Ending, OpenBrowser, Watch
 from tests.e2e.harness.cluster import CORE, Cluster
@@ -65,6 +66,26 @@ def test_an_api_server_that_is_killed_under_open_watches_aborts_them_and_serves_
     foyer.logged("of the interruption", lambda line: line["msg"] == "interruption", lines)
 
     breakable.up()
+    assert_serves_again(alice, breakable)
+
+
+def test_an_api_server_that_is_stopped_in_its_tracks_is_found_dead_and_serves_again_when_it_goes_on(
+    alice: Browser, breakable: Cluster, foyer: Foyer
+) -> None:
+    """Its kernel acknowledges everything: a PING alone finds it, 25 s after it was last heard."""
+    lines = len(foyer.log)
+    watches = open_watches(alice)
+    stopped = time.monotonic()
+    breakable.signal_apiserver(signal.SIGSTOP)
+    assert_interrupted(alice.get(CONFIGMAPS), 502, "UpstreamUnavailable")
+    assert [watch.ending(within=QUIET_TIME + PING_TIME) for watch in watches] == [Ending.ABORTED] * 2
+    # A timer wheel's ticks are a second apart, and something may have been heard until just before.
+    assert time.monotonic() - stopped <= QUIET_TIME + PING_TIME + 5
+    foyer.logged(
+        "of a cut", lambda line: line["msg"] == "response cut short" and line["cause"] == "upstream", lines
+    )
+    breakable.signal_apiserver(signal.SIGCONT)
+    wait_for("it to answer", lambda: alice.get(f"{CONFIGMAPS}/settings-2").status_code == 200, 30)
     assert_serves_again(alice, breakable)
 
 

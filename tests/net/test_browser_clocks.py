@@ -861,5 +861,7 @@ def test_over_http1_tcp_looks_after_a_quiet_server_as_soon(server: Server) -> No
     assert options[socket.SO_KEEPALIVE] == 1
     assert options[socket.TCP_KEEPIDLE] == QUIET_TIME
     assert options[socket.TCP_KEEPINTVL] * options[socket.TCP_KEEPCNT] == PING_TIME
+    # Milliseconds, and for what was sent: nobody is probed who has yet to acknowledge it.
+    assert options[socket.TCP_USER_TIMEOUT] == (QUIET_TIME + PING_TIME) * 1000
     server.wait(1000)
     assert asking.failures == [] and not server.transport.closing
