@@ -38,7 +38,7 @@ class BrowserSide(Protocol):
         """Queue content. Above `HIGH_WATER` queued, wait for `browser_drained`."""
 
     def send_alone(self, data: bytes) -> None:
-        """The same where nothing more of this turn follows: it leaves at once if nothing waits before it."""
+        """The same where nothing more of this turn follows: framed at once if nothing waits before it."""
 
     def finish(self) -> None:
         """End the response cleanly, after what is queued."""

@@ -74,7 +74,7 @@ class BrowserCarrier(Carrier, Protocol):
         """The final head."""
 
     def pass_on(self, side: BrowserSide, data: bytes) -> bool:
-        """Sends content at once, if that costs no more than to send it at the turn's end."""
+        """Frames content at once, if that costs no more than to do so at the turn's end."""
 
     def cut(self, side: BrowserSide) -> None:
         """Aborts now: what is queued is dropped."""
@@ -203,7 +203,7 @@ class BrowserSide(Side):
         self.connection.send_head(self, head)
 
     def send_alone(self, data: bytes) -> None:
-        """The same where nothing more of this turn follows: it need not wait for the turn's end."""
+        """The same where nothing more of this turn follows: the connection need not be come back to."""
         if self.queued or self.sending is not Sending.OPEN or not self.connection.pass_on(self, data):
             self.send(data)
 

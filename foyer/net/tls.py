@@ -15,11 +15,8 @@ from typing import cast
 from foyer.net.hello import Hello
 from foyer.net.records import TOGETHER, Records
 from foyer.net.turn import Turn
-from foyer.net.wire import BUFFERS, SMALL_READ, Owner, Wire
+from foyer.net.wire import BUFFERS, RECORD, SMALL_READ, Owner, Wire
 from foyer.protocol.floods import Flood
-
-_RECORD = 16 * 1024
-"""A TLS record's content. BIOs are fed in such pieces: they never give back what they grew to."""
 
 _RECORD_COST = 512
 """Octets of a turn's reading that each record counts for, whatever is in it. It is a call of OpenSSL's and
@@ -38,7 +35,7 @@ class _Decrypted(threading.local):
     """One for every connection of a loop, as `foyer.net.wire.Buffers`."""
 
     def __init__(self) -> None:
-        self.plain = memoryview(bytearray(_RECORD))
+        self.plain = memoryview(bytearray(RECORD))
 
 
 _DECRYPTED = _Decrypted()
@@ -55,7 +52,6 @@ class TLSWire(Wire):
         "_hostname",
         "_incoming",
         "_outgoing",
-        "_prepared",
         "_quiet",
         "_records",
         "_shut",
@@ -85,7 +81,6 @@ class TLSWire(Wire):
         self._context = context
         self._hostname = hostname
         self._established = False
-        self._prepared = b""  # to be encrypted and sent when others' is
         self._hello = Hello() if hostname is None else None  # a browser's, until the handshake is over
         self._shut = False  # the peer's close_notify was read
         self._records = Records()
@@ -148,9 +143,9 @@ class TLSWire(Wire):
         """Tells the owner of what a read has brought, a record's worth at a time."""
         nbytes = len(received)
         records = 0
-        for at in range(0, nbytes, _RECORD):
+        for at in range(0, nbytes, RECORD):
             pieces: list[bytes] = []
-            for group, count in self._records.groups(received[at : at + _RECORD]):
+            for group, count in self._records.groups(received[at : at + RECORD]):
                 records += count
                 self._take(group, count, pieces)
                 if self._shut or self.broken or self.closing:
@@ -165,7 +160,7 @@ class TLSWire(Wire):
             if self.closing:
                 return
             if self._established:
-                self._owner.has_read(min(_RECORD, nbytes - at) - len(data))
+                self._owner.has_read(min(RECORD, nbytes - at) - len(data))
         self._crumbs = records > TOGETHER and records * _CRUMBS > nbytes
         if self._established:
             self._owner.has_read(records * _RECORD_COST)
@@ -241,7 +236,7 @@ class TLSWire(Wire):
         size, plain = 0, _DECRYPTED.plain
         try:
             while self._incoming.pending or self._tls.pending():
-                count = cast(int, self._tls.read(_RECORD, plain))
+                count = cast(int, self._tls.read(RECORD, plain))
                 if not count:
                     self._shut = True
                     break
@@ -268,37 +263,23 @@ class TLSWire(Wire):
     def write(self, data: bytes) -> None:
         if not data or self._finished or self.closing:
             return
-        self.encrypt()
-        if len(data) <= _RECORD:  # nearly all is
+        self._send_prepared()
+        if len(data) <= RECORD:  # nearly all is
             self._tls.write(data)
             self._drain()
             return
         view = memoryview(data)
-        for at in range(0, len(data), _RECORD):
-            self._tls.write(view[at : at + _RECORD])
+        for at in range(0, len(data), RECORD):
+            self._tls.write(view[at : at + RECORD])
             self._drain()
 
-    def prepare(self, data: bytes, turn: Turn) -> None:
-        if self._prepared or len(data) > _RECORD or self._finished or self.closing:
-            self.write(data)
-        else:
-            self._prepared = data
-            turn.send_off(self)
-
     def encrypt(self) -> None:
-        """Encrypts what was prepared, unless that has left before."""
         data, self._prepared = self._prepared, b""
-        if data and not self.closing:
+        if data and not self.broken:
             self._tls.write(data)
 
     def send_off(self) -> None:
-        """Sends what was encrypted."""
-        if not self.closing and (data := self._outgoing.read()):
-            self._put(data)
-
-    def _send_prepared(self) -> None:
-        if self._prepared:
-            self.encrypt()
+        if not self.closing:
             self._drain()
 
     def _drain(self) -> None:
@@ -307,7 +288,7 @@ class TLSWire(Wire):
 
     def _say_goodbye(self) -> None:
         """close_notify: what was sent is whole (RFC 8446 section 6.1)."""
-        self.encrypt()
+        self._send_prepared()
         if self._established:
             try:
                 self._tls.unwrap()
@@ -319,16 +300,9 @@ class TLSWire(Wire):
         if not self.closing and not self._finished:
             if goodbye:
                 self._say_goodbye()
-            else:
-                self._send_prepared()
             super().finish()
 
     def close(self) -> None:
         if not self.closing:
             self._say_goodbye()
             super().close()
-
-    def cut_off(self) -> None:
-        if not self.closing:
-            self._send_prepared()
-            super().cut_off()

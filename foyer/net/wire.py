@@ -14,6 +14,9 @@ from typing import Protocol, cast
 
 from foyer.net.turn import Turn
 
+RECORD = 16 * 1024
+"""A TLS record's content. BIOs are fed in such pieces: they never give back what they grew to."""
+
 SMALL_READ = 4096
 """Bytes of a read where there is more to do with what comes than with others'."""
 
@@ -71,6 +74,7 @@ class Wire(asyncio.BufferedProtocol):
         "_finished",
         "_owner",
         "_paused",
+        "_prepared",
         "_transport",
         "broken",
         "choked",
@@ -89,6 +93,7 @@ class Wire(asyncio.BufferedProtocol):
         self.choked = False  # by a peer that does not read
         self._deaf = False  # what comes is dropped
         self._finished = False  # we write no more
+        self._prepared = b""  # to leave when others' does
         self.congested = False
         self.written = 0  # bytes handed to the transport so far
         self.closing = False
@@ -148,12 +153,30 @@ class Wire(asyncio.BufferedProtocol):
     def write(self, data: bytes) -> None:
         """Sends `data` after what was written before; nothing once `finish` said so."""
         if data and not self._finished and not self.closing:
+            self._send_prepared()
             self._put(data)
 
     def prepare(self, data: bytes, turn: Turn) -> None:
-        """The same; but over TLS it is encrypted as others' is, at the end of `turn`, and leaves as theirs
-        does: or sooner, if something is written behind it."""
-        self.write(data)
+        """The same; but at the end of `turn`, when others' leaves too: or sooner, if more is written."""
+        if self._prepared or len(data) > RECORD or self._finished or self.closing:
+            self.write(data)
+        else:
+            self._prepared = data
+            turn.send_off(self)
+
+    def encrypt(self) -> None:
+        """Encrypts what was prepared, unless that has left before."""
+
+    def send_off(self) -> None:
+        """Sends what was prepared, when it is encrypted."""
+        data, self._prepared = self._prepared, b""
+        if data and not self.closing:
+            self._put(data)
+
+    def _send_prepared(self) -> None:
+        if self._prepared:
+            self.encrypt()
+            self.send_off()
 
     def _put(self, data: bytes) -> None:
         """Hands bytes to the transport, and stops reading from a peer that makes us write and never reads."""
@@ -235,6 +258,7 @@ class Wire(asyncio.BufferedProtocol):
         Without `goodbye`, TLS's close_notify, what was sent cannot pass for whole.
         """
         if self._transport is not None and not self.closing and not self._finished:
+            self._send_prepared()
             self._finished = True
             self._transport.write_eof()
 
@@ -245,6 +269,7 @@ class Wire(asyncio.BufferedProtocol):
     def cut_off(self) -> None:
         """The same without TLS's close_notify: what was sent cannot pass for whole."""
         if self._transport is not None and not self.closing:
+            self._send_prepared()
             self.closing = True
             self._transport.close()
 

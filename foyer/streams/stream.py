@@ -129,7 +129,7 @@ class Stream:
             self._hold()
 
     def write_alone(self, head: bytes, tail: bytes) -> None:
-        """The same behind the head, where nothing more of this turn follows: it leaves at once if it may."""
+        """The same behind the head, where nothing more of this turn follows."""
         self._exchange.write_alone(head + tail)
         if self._exchange.browser.queued > HIGH_WATER:
             self._hold()

@@ -42,6 +42,8 @@ class Greedy(Transport):
         super().__init__(world.offline.loop, wire)
 
     def write(self, data: bytes) -> None:
+        assert not self.ended, "a write after our end"
+        assert not self.closing, "a write after the close"
         self.world.written.append((self, len(data)))
         self.taken += data
 
