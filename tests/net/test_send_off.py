@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foyer.net.browser import BrowserConnection
@@ -326,17 +326,19 @@ def test_all_is_encrypted_before_the_first_is_sent_and_a_fault_is_ones_own(fails
     assert len(world.offline.loop.faults) == bool(fails)
 
 
+ENDINGS = ["nothing", "close", "cut off", "finish", "finish without goodbye", "abort", "reset"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 @given(
     said=st.lists(
         st.tuples(
             st.sampled_from(["write", "prepare", "prepare", "turn"]),
             st.integers(1, 50) | st.integers(1, 3 * RECORD),
         )
-    ),
-    ending=st.sampled_from(
-        ["nothing", "close", "cut off", "finish", "finish without goodbye", "abort", "reset"]
-    ),
+    )
 )
+@example(said=[("prepare", 1)])
 def test_a_wire_sends_what_was_prepared_in_its_order_and_before_it_ends(
     context: ssl.SSLContext, said: list[tuple[str, int]], ending: str
 ) -> None:
