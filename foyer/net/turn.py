@@ -196,7 +196,8 @@ class Turn:
 
     def flush(self) -> None:
         """Flushes what was touched, behind what is ready: with it a connection may end."""
-        self._send_off()
+        if self._prepared:
+            self._send_off()
         touched, self._touched = self._touched, []
         for connection in touched:
             try:

@@ -165,7 +165,7 @@ class Wire(asyncio.BufferedProtocol):
             turn.send_off(self)
 
     def encrypt(self) -> None:
-        """Encrypts what was prepared, unless that has left before."""
+        """Encrypts what was prepared, unless that has left before. TLS alone has anything to do."""
 
     def send_off(self) -> None:
         """Sends what was prepared, when it is encrypted."""

@@ -23,6 +23,9 @@ from foyer.protocol.fault import ProtocolFault
 from foyer.protocol.floods import ALL, HEAD_WORK, MAX_INFORMATIONAL, Flood, Floods
 from foyer.protocol.framing import MAX_HEAD, Content, ContentWalk, head_end, request_content, response_content
 
+_CHUNK = b"%x\r\n%b\r\n"
+"""Of a length and its content (RFC 9112 section 7.1), as h11's writer would: it keeps no state in between."""
+
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 _NO_CONTENT = (204, 304)
 _VALUE_OCTETS = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
@@ -158,8 +161,7 @@ class _H1:
     def _frame(self, data: bytes, end: bool) -> None:
         """Frames content, and the message's end with it."""
         if self._chunked and data:
-            # As h11's writer would, which keeps no state between chunks.
-            self._out.append(b"%x\r\n%b\r\n" % (len(data), data))
+            self._out.append(_CHUNK % (len(data), data))
         elif data:
             self._send(h11.Data(data=data))
             if self._unsent is not None and not end:
@@ -383,7 +385,7 @@ class H1Server(_H1):
     def take_alone(self, stream: int, data: bytes) -> bytes:
         """`send_data` of content that more may follow, and `take`."""
         if data and self._chunked and not self._out and self._is_open(stream):
-            return b"%x\r\n%b\r\n" % (len(data), data)
+            return _CHUNK % (len(data), data)
         self.send_data(stream, data, False)
         return self.take()
 
